@@ -70,6 +70,7 @@ _DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # units per secon
 _EXACT = 1e15  # whole numbers below this are formatted with all their digits
 _EQUAL = 1e-6  # with a smaller standard deviation, the values of a bin count as equal
 _DIGITS = 4  # significant digits, unless two numbers need more digits to differ
+_ROUNDED = 3e-3  # rounding of a limit, as a share of the least distance of two limits
 
 
 @dataclass(frozen=True)
@@ -971,7 +972,12 @@ def name_bins(
     whole = column.form == "whole" and column.family == "numbers"
     if whole and np.abs(bins.midpoints).max() < _EXACT:
         return _name_whole_numbers(bins, typical, missing)
-    limits = format_numbers(bins.midpoints.tolist(), column.family)
+    error = np.inf  # whole days: a limit within a day is at its start
+    if column.form != "whole":
+        # The least distance of two limits or, of one limit, of the typical values.
+        among = bins.midpoints if bins.n_bins > 2 else np.asarray(typical.values, float)
+        error = _ROUNDED * float(np.diff(among).min(initial=np.inf))
+    limits = format_numbers(bins.midpoints.tolist(), column.family, error)
     return BinNames(lows=("", *limits), highs=(*limits, ""), missing=missing)
 
 
@@ -1033,28 +1039,38 @@ def _find_empty_bins(
     return frozenset(k for k, (low, high) in ends if low > high)
 
 
-def format_numbers(numbers: Sequence[float], family: str) -> list[str]:
+def format_numbers(
+    numbers: Sequence[float], family: str, error: float = np.inf
+) -> list[str]:
     """Format the limits of bins with few digits, but enough to tell them apart.
 
-    `family` is "numbers", "dates" or "durations"; the last two are in seconds.
+    `family` is "numbers", "dates" or "durations"; the last two are in seconds. No
+    number is rounded by more than `error`.
     """
     if family == "dates":
-        return _format_dates(numbers)
+        return _format_dates(numbers, error)
     for digits in range(_DIGITS, 17):
         out = [_format_digits(number, digits) for number in numbers]
-        if len(set(out)) == len(out):
+        rounded = np.abs(np.array(out, float) - numbers).max(initial=0)
+        if len(set(out)) == len(out) and rounded <= error:
             break
     return [f"{text} s" for text in out] if family == "durations" else out
 
 
-def _format_dates(seconds: Sequence[float]) -> list[str]:
-    """Format dates, given in seconds, with as much of the time as tells them apart."""
+def _format_dates(seconds: Sequence[float], error: float) -> list[str]:
+    """Format dates, given in seconds, with as much of the time as tells them apart.
+
+    The time is also written if a date alone is wrong by more than `error` seconds.
+    """
     whole = np.floor(seconds).astype("datetime64[s]")
     out = [str(day) for day in whole.astype("datetime64[D]")]
+    close = np.mod(seconds, 86_400).max(initial=0) <= error
     for unit, per_second in _DATE_UNITS.items():
         # A finer unit covers fewer years.
-        if len(set(out)) == len(out) or max(map(abs, seconds)) * per_second >= 2**63:
+        apart = close and len(set(out)) == len(out)
+        if apart or max(map(abs, seconds)) * per_second >= 2**63:
             break
+        close = True
         counts = np.array([round(moment * per_second) for moment in seconds])
         moments = whole if unit == "s" else counts.astype(f"datetime64[{unit}]")
         out = [str(moment) for moment in moments]

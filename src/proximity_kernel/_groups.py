@@ -310,7 +310,9 @@ def _shrink_to_mean(strengths: _Floats) -> _Floats:
 
 def _compare_halves(halves: list[Rows], k: int, seed: int) -> float:
     """Cluster two halves of a sample, and return the mean prediction strength."""
-    found = [best_clustering(half, k, _STARTS, seed=seed, **_OPTIONS) for half in halves]
+    found = [
+        best_clustering(half, k, _STARTS, seed=seed, **_OPTIONS) for half in halves
+    ]
     strengths = []
     for half, own, other in zip(halves, found, found[::-1], strict=True):
         placed = nearest_centers(half, other.centers).labels

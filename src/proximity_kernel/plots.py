@@ -140,7 +140,7 @@ def plot_profiles(clusters: Any, *, n_values: int = 4, ax: Axes | None = None) -
 
 
 def plot_evidence(estimator: Any, *, ax: Axes | None = None) -> Axes:
-    """Plot `column_evidence`, how much each column tells about each other, in bits.
+    """Plot `column_evidence`: what columns add to estimates of each other, in bits.
 
     Parameters
     ----------
@@ -151,7 +151,8 @@ def plot_evidence(estimator: Any, *, ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
         A heat map: a cell is the evidence that the feature on the left gives for the
-        feature below.
+        feature below, with its weight in estimates of missing cells. Columns that
+        repeat each other share this weight, so 0 does not mean unrelated.
 
     Examples
     --------

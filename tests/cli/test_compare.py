@@ -45,7 +45,32 @@ def test_the_same_file_has_no_change(compare):
     assert "No cell changed in the rows that both files have." in said
     assert "4 columns differ no more than samples of one table usually do." in said
     assert "change (0 to 1)" not in said
-    assert len(rows) <= 3
+    assert said.endswith("The files have the same rows.\n")
+    assert len(rows) == 0
+
+
+def test_equal_rows_and_a_constant_that_changed_are_counted_once(compare):
+    old = make_patients(200, 0).assign(year=2023.0, state="open")
+    new = old.assign(year=2024.0)
+    said, rows = compare(old, new)
+    assert "Every cell of 'year' is new: 2023 to 2024." in said
+    assert len(rows) <= 4  # by their other cells
+    new = old.copy()
+    new.loc[5, "pressure"] = 900.0
+    said, rows = compare(old, new.drop(columns="patient_id"))
+    assert "199 new rows are equal to an old row, and left out below." in said
+    assert "The new row has an outlier score above" in said
+    assert rows["pressure"].tolist() == [900.0]
+
+
+def test_the_place_of_the_largest_difference_is_named(compare):
+    """The median is the same, 40."""
+    old = pd.DataFrame({"hours": [20.0] * 300 + [40.0] * 450 + [60.0] * 250})
+    new = pd.DataFrame({"hours": [20.0] * 300 + [40.0] * 250 + [60.0] * 450})
+    said, _ = compare(old, new)
+    assert "0.20" in said
+    assert "up to 40: 75 % to 55 %" in said
+    assert "median" not in said
 
 
 def test_samples_of_one_table_have_no_change(compare):
@@ -88,6 +113,7 @@ def test_rows_unlike_the_old_ones_are_written_with_reasons(compare):
     assert len(rows) < 12
     assert list(rows) == [*new, "score", "reasons"]
     assert "2 of 100 new rows have an outlier score above" in said
+    assert "; 3 of 300 old rows do, too" in said
     assert "\nrow P0009: " in said.split("have an outlier score")[1]
     only = "1 other row has new categories or numbers outside the range:"
     assert f"{only}\nrow P0007: " in said

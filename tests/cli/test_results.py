@@ -73,7 +73,10 @@ def test_a_terminal_shows_the_most_similar_rows_and_a_scale(folder, run_in_termi
         table.frame.iloc[[K[0].argmax()]],
     )
     shared = [one for one in why.features if one.alike.startswith("same")]
-    assert " ".join(first[3:]).startswith(f"{len(shared)} of {len(why.features)}: ")
+    known = [one for one in why.features if None not in (one.a.value, one.b.value)]
+    n = len([one for one in shared if one in known])
+    assert " ".join(first[3:]).startswith(f"{n} of {len(known)}: ")
+    assert len(known) < len(why.features)
     assert f"-o FILE writes the 5 nearest rows of {N_ROWS} rows" in said.err
 
 
@@ -99,6 +102,29 @@ def test_a_terminal_shows_neighbors_among_the_rows_of_a_model(
     again = [line.split() for line in lines_below_head(said.out)]
     assert [line[:3] for line in again] == lines
     assert all("of" in line for line in again)
+
+
+def test_columns_missing_in_both_rows_are_not_shared(tmp_path, run_in_terminal):
+    table = pd.DataFrame({f"x{k}": ["a", "b", *[None] * 18] for k in range(7)})
+    table["y"], table["z"] = np.arange(20) // 2, np.repeat(list("abcdefghij"), 2)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    said = run_in_terminal("neighbors", tmp_path / "t.csv", "--of", "9", "-k", 1).out
+    assert "2 of 2: y and z; 7 missing in both" in said
+
+
+def test_rows_with_one_id_are_told_apart_by_their_numbers(tmp_path, run_in_terminal):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.random((40, 4)), columns=list("wxyz"))
+    table.insert(0, "id", [f"K{i:03}" for i in range(40)])
+    table.loc[25] = table.loc[7]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    given = (tmp_path / "t.csv", "--id", "id")
+    said = run_in_terminal("neighbors", *given)
+    assert "Rows K007 (#8) and K007 (#26) have the same cells" in said.err
+    said = run_in_terminal("neighbors", *given, "--of", "#8", "-k", 1).out
+    assert lines_below_head(said)[0].startswith("K007 (#8)   K007 (#26)        1.000")
+    said = run_in_terminal("outliers", *given).out
+    assert said.split()[:3] == ["id", "row", "score"]
 
 
 def test_equal_rows_are_named(tmp_path, run_in_terminal):
@@ -208,7 +234,7 @@ def test_only_outliers_are_shown_each_reason_in_a_line(tmp_path, run_in_terminal
     table.to_csv(path, index=False)
     said = run_in_terminal("outliers", path)
     assert "2 of 90 rows are outliers: the score is above " in said.err
-    assert ". 1 % of rows sampled from the model score higher." in said.err
+    assert ". 1 % of rows sampled from the fitted model score above " in said.err
     assert "most unusual" not in said.err
     lines = [" ".join(line.split()) for line in lines_below_head(said.out)]
     assert lines[0].startswith("8 ")

@@ -283,6 +283,53 @@ def test_different_values_in_one_range_are_not_called_the_same(browser, tmp_path
     }
 
 
+def test_an_id_of_several_rows_leads_to_each_of_them(browser, tmp_path):
+    table = pd.DataFrame({"x": np.arange(30.0)})
+    ids = [f"K{i % 20}" for i in range(30)]
+    path = TableReport(table, ids=ids).write_html(tmp_path / "r.html")
+    with Visit(browser, path) as page:
+        page.fill("#row", "K3")
+        page.press("#row", "Enter")
+        assert page.inner_text("#panel-title") == "Row K3 (#4)"
+        note = "2 rows on the map have this id: K3 (#4), K3 (#24)."
+        assert page.inner_text("#row-note") == note
+        page.fill("#row", "K3 (#24)")
+        page.press("#row", "Enter")
+        assert page.inner_text("#panel-title") == "Row K3 (#24)"
+
+
+def test_few_numbers_have_a_color_each(browser, tmp_path):
+    table = pd.DataFrame({"code": [1.0, 2.0, 2.0, np.nan] * 10, "y": np.arange(40.0)})
+    with Visit(browser, TableReport(table).write_html(tmp_path / "r.html")) as page:
+        page.select_option("#color-by", label="code")
+        legend = page.locator("#legend li").all_inner_texts()
+        assert [one.split("\n")[-1] for one in legend] == [
+            "1 (10)", "2 (20)", "missing (10)",
+        ]  # fmt: skip
+
+
+def test_numbers_of_clusters_are_among_their_own_points(browser, report):
+    with Visit(browser, report) as page:
+        nearest = """middles.map((at) => data.clusters[at])"""
+        assert page.evaluate(nearest) == [0, 1, 2]
+        shares = page.evaluate("""middles.map((at, c) => {
+          const [x, y] = data.places[at];
+          const far = data.places.map(([u, v], i) => [Math.hypot(u - x, v - y), i]);
+          const near = far.sort((a, b) => a[0] - b[0]).slice(0, 10);
+          return near.filter(([, i]) => data.clusters[i] === c).length / near.length;
+        })""")
+        assert min(shares) > 0.6
+
+
+def test_the_frame_of_a_narrow_map_is_no_taller_than_its_points_need(browser, report):
+    with Visit(browser, report, NARROW) as page:
+        ends = page.evaluate("""(() => {
+          const all = data.places.map((_, i) => spot(i)[1]);
+          return [Math.min(...all), canvas.clientHeight - Math.max(...all)];
+        })()""")
+        assert max(ends) < 40
+
+
 def test_the_box_for_a_row_has_room_for_its_name(browser, tmp_path):
     table, ids = [[float(i)] for i in range(30)], [f"F-2023{i:03}" for i in range(30)]
     path = TableReport(table, ids=ids).write_html(tmp_path / "r.html")

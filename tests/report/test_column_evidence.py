@@ -5,9 +5,12 @@ from html import unescape
 
 import numpy as np
 import pandas as pd
+from scipy.stats import entropy
+from sklearn.metrics import mutual_info_score
 
 from proximity_kernel import ProximityKernel, TableReport
 from proximity_kernel.datasets import load_penguins
+from proximity_kernel.report.sections import measure_information
 
 
 def find_section(page):
@@ -15,21 +18,36 @@ def find_section(page):
     return found[0] if found else None
 
 
-def test_the_cells_are_those_of_column_evidence():
+def test_the_cells_are_shares_of_the_uncertainty():
+    """Measured with scikit-learn on the bins of the rows that observe both columns."""
     penguins = load_penguins()
-    kernel = ProximityKernel().fit(penguins)
+    kernel = ProximityKernel(missingness="ignorable").fit(penguins)
     section = find_section(TableReport(penguins, kernel=kernel).html)
-    bits = kernel.column_evidence()
-    shown = re.findall(r'title="(\w+) about (\w+): ([\d.]+)"', section)
+    shown = re.findall(r'title="(\w+) about (\w+): (?:under )?(\d+) %"', section)
     names = list(dict.fromkeys(one for one, _, _ in shown))
-    assert len(shown) == len(names) * (len(names) - 1)
+    assert len(shown) == len(names) * (len(names) - 1) == 7 * 6
+    codes = dict(zip(penguins, kernel.model_.code(penguins, 1).bins.T, strict=True))
     for a, b, value in shown:
-        assert float(value) == round(max(bits.loc[a, b], 0), 2)
-    most = np.maximum(bits.max(axis=0), bits.max(axis=1)).sort_values(ascending=False)
-    assert names == [name for name in most.index if most[name] >= 0.05]
-    first = bits.stack().idxmax()
+        rows = penguins[[a, b]].notna().all(axis=1)
+        own, other = codes[a][rows], codes[b][rows]
+        nats = entropy(np.unique(other, return_counts=True)[1])
+        # Less by leaving one row out.
+        assert -4 <= int(value) - 100 * mutual_info_score(own, other) / nats <= 0.5
+    first = max(shown, key=lambda one: int(one[2]))
     lead = unescape(re.sub("<[^>]*>", "", section)).split("The most: ")[1]
-    assert lead.startswith(f"{first[0]} about {first[1]} ({bits.loc[first]:.1f})")
+    assert lead.startswith(f"{first[0]} about {first[1]} ({first[2]} %)")
+
+
+def test_a_column_that_determines_another_tells_all_about_it():
+    rng = np.random.default_rng(0)
+    town = rng.integers(0, 40, 800)
+    frame = pd.DataFrame({"town": town, "region": town // 10, "size": rng.random(800)})
+    frame[["town", "region"]] = frame[["town", "region"]].astype(str)
+    counts = ProximityKernel().fit(frame).model_.matcher.counts
+    told = measure_information(counts)
+    assert told[0, 1] > 0.9  # 20 rows of a town
+    assert 0.3 < told[1, 0] < 0.4  # log 4 / log 40
+    assert (told[:2, 2] < 0.02).all()  # by chance
 
 
 def test_independent_columns_tell_nothing():

@@ -71,14 +71,29 @@ def test_both_ends_and_dates(page, table):
 
 def test_far_values_are_named_with_their_rows(page):
     listed = page[page.index("Numbers far from all others") :]
-    listed = listed[: listed.index("Values that do not fit the rest of their row")]
+    listed = listed[: listed.index("Values that are unlikely, taken together")]
     rows = re.findall(r'data-row="(\d+)"', listed)
     assert [int(row) for row in rows] == [
-        *(5, 50, 500, 1000, 1500), 11, *(7, 9, 70)
+        *(5, 50, 500, 1000, 1500), *(9, 70, 7), 11
     ]  # fmt: skip
+    first = re.search(
+        "Far from all other numbers of their column: (.*?);", visible(page)
+    )[1]
+    assert first.startswith("income 990,000,000 in row 6, ")
     words = visible(page)
     for said in ("5 values of 990,000,000, far above", "2 values of -2,000,000 to"):
         assert words.count(said) == 3  # to check, among unusual rows, on the card
+
+
+def test_the_farthest_numbers_come_first_and_none_is_left_out(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.uniform(0, 10, (200, 5)).round(1), columns=list("abcde"))
+    table.loc[3, list("abcde")] = [20, 30, 40, 500, -60]
+    words = visible(write(tmp_path, table))
+    assert (
+        "Far from all other numbers of their column: d 500.0 in row 4; e -60.0 in "
+        "row 4; c 40.0 in row 4; and 2 more numbers in b and a." in words
+    )
 
 
 def test_only_what_lies_apart_is_far():

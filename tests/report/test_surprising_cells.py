@@ -109,7 +109,10 @@ def test_the_page_says_why_the_command_outliers_lists_more_rows(tmp_path):
     table["amount"] = rng.normal(50, 9, 400).round()
     words = visible(write(tmp_path, table))
     assert (ProximityOutliers().fit_predict(table) < 0).sum() == 3
-    assert "1 other row has a value that is unusual in its column" in words
+    assert (
+        "In 1 other row the values, taken together, are less likely than in 99 %"
+        in words
+    )
     assert "lists all of them, and 2 more rows, for the numbers above." in words
     assert "in a table without errors" not in words
 

@@ -51,6 +51,26 @@ def test_digits_are_not_rounded_away_and_huge_numbers_have_none():
     assert named([[1e20], [3e20]], 2) == ["up to 2e+20", "above 2e+20"]
 
 
+def test_limits_are_not_rounded_across_values():
+    """A value is on the same side of the limit as of its name."""
+    rng = np.random.default_rng(0)
+    for n_bins in (2, 4, "auto", "fine"):
+        pressure = rng.normal(1014, 3, 300).round(1)
+        (low,) = {one for one in named(pressure[:, None], n_bins) if "up to" in one}
+        model = ProximityKernel(n_bins).fit(pressure[:, None]).model_
+        limit = model.bins[0].midpoints[0]
+        rounded = float(low.removeprefix("up to "))
+        assert ((pressure <= rounded) == (pressure <= limit)).all()
+    time = pd.Timestamp("2023-10-27") + pd.to_timedelta(np.arange(480) * 900, unit="s")
+    assert named(pd.DataFrame({"time": time}), 2) == [
+        "up to 2023-10-29T11:52:30", "above 2023-10-29T11:52:30",
+    ]  # fmt: skip
+    days = pd.DataFrame(
+        {"day": pd.Timestamp("2023-10-27") + pd.to_timedelta(range(4), "D")}
+    )
+    assert named(days, 2) == ["up to 2023-10-28", "above 2023-10-28"]
+
+
 @pytest.mark.parametrize(
     "column",
     [

@@ -112,7 +112,7 @@ def test_bins_that_need_more_digits_get_them():
     assert said == {"1000001", "1000002", "1000003", "1000004"}
     km.fit([[v / 4] for v in values])
     said = {one["value"] for one in km.profiles_}
-    assert "250000.4 to 250000.6" in said
+    assert "250000.375 to 250000.625" in said
     assert len(said) == 4
 
 

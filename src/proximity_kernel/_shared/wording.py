@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -66,6 +67,19 @@ def note_about(table: str) -> Iterator[None]:
     except (TypeError, ValueError) as error:
         error.add_note(f"This is about {table}.")
         raise
+
+
+def number_repeats(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
+    """Append the row number to each name that several rows have.
+
+    >>> number_repeats(["a", "b", "a"], [1, 2, 3])
+    ['a (#1)', 'b', 'a (#3)']
+    """
+    counts = Counter(names)
+    return [
+        f"{name} (#{number})" if counts[name] > 1 else name
+        for name, number in zip(names, numbers, strict=True)
+    ]
 
 
 def show_controls(text: str) -> str:

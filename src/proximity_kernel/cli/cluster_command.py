@@ -13,7 +13,12 @@ from .._groups import describe_groups, name_kind
 from .._shared.wording import counted, write_share
 from ..io import InputError
 from ..io.write import write_frame
-from ..report.findings import is_typical, name_clusters
+from ..kernel import code_table
+from ..report.typical_values import (
+    count_known_cells,
+    list_typical_values,
+    name_clusters,
+)
 from . import fitting
 from .program import Invocation
 from .results import (
@@ -62,19 +67,24 @@ def _assign_rows(invocation: Invocation, model: Any, source: fitting.Source) -> 
     """Write the cluster of each row; print a summary, and the test for groups."""
     options = invocation.options
     sizes: Any = 0
+    known: Any = 0
     shown = is_for_terminal(options)
     with open_results(invocation) as append:
         for start, batch in source.read("assigning rows", all_columns=not shown):
-            distances = model.transform(source.code(model, batch))
+            coded = code_table(model.kernel_, source.code(model, batch))
+            distances = model.transform(coded)
             clusters = distances.argmin(axis=1)
             sizes = sizes + np.bincount(clusters, minlength=model.n_clusters_)
+            known = known + count_known_cells(coded, clusters, model.n_clusters_)
             if shown:
                 append(join_results(name_rows(batch, start), {"cluster": clusters}))
                 continue
             nearest = distances.min(axis=1).round(6)
             append(join_table(batch, {"cluster": clusters, "distance": nearest}))
         groups = _get_groups(invocation, model, source)
-        _summarize(invocation, model, sizes, groups)  # a terminal shows the rows below
+        _summarize(
+            invocation, model, sizes, known, groups
+        )  # a terminal shows the rows below
         _print_groups(invocation, model, groups)
 
 
@@ -105,30 +115,32 @@ def _print_groups(invocation: Invocation, model: Any, groups: Any) -> None:
         invocation.note(text)
 
 
-def _summarize(invocation: Invocation, model: Any, sizes: Any, groups: Any) -> None:
+def _summarize(
+    invocation: Invocation, model: Any, sizes: Any, known: Any, groups: Any
+) -> None:
     """Print the name, the size and the typical values of the first 20 clusters."""
+    if invocation.quiet:
+        return
     n, lines = model.n_clusters_, []
-    names = name_clusters(model.profiles_)
+    typical = list_typical_values(model, known, sizes.tolist())
+    names = name_clusters(typical, sizes.tolist())
     for c in range(min(n, _MAX_CLUSTERS)):
         share = write_share(sizes[c] / max(sizes.sum(), 1))
-        text = Text(names.get(c, "no rows"), "bold")
-        text.append("".join(f"\n{one}" for one in _list_typical(model, c)), "not bold")
+        text = Text(names[c], "bold")
+        own = [_write_typical(one) for one in typical if one["cluster"] == c]
+        text.append("".join(f"\n{one}" for one in own[:_MAX_VALUES]), "not bold")
         lines.append((str(c), f"{sizes[c]:,}", share, text))
-    last = "name, and typical values (missing cells estimated)"
+    last = "name, and typical values"
     columns = (name_kind(n, groups), "rows", "share", last)
-    if not invocation.quiet:
-        invocation.console().print(draw_grid(columns, lines, numbers=[0, 1, 2]))
+    invocation.console().print(draw_grid(columns, lines, numbers=[0, 1, 2]))
     if n > _MAX_CLUSTERS:
         more = n - _MAX_CLUSTERS
         invocation.note(f"and {more:,} more (--profiles FILE lists them all)")
 
 
-def _list_typical(model: Any, cluster: int) -> list[str]:
-    """List up to three values that are more common in a cluster than in all rows."""
-    own = [one for one in model.profiles_ if one["cluster"] == cluster]
-    typical = list(filter(is_typical, own))
-    return [
-        f"{one['feature']} {one['value']}: {write_share(one['share'])} (of all rows "
-        f"{write_share(one['share_overall'])})"
-        for one in typical[:_MAX_VALUES]
-    ]
+def _write_typical(one: dict[str, Any]) -> str:
+    """Format a typical value with its shares in the cluster and in all rows."""
+    return (
+        f"{one['feature']} {one['value']}: {write_share(one['share'])} (of all "
+        f"{one['cells']} {write_share(one['share_overall'])})"
+    )

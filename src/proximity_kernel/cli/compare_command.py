@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from rich.text import Text
-from scipy.stats import chi2_contingency, ks_2samp
+from scipy.stats import chi2_contingency, fisher_exact, ks_2samp
 from sklearn.base import clone
 
 from .. import ProximityOutliers
@@ -196,9 +196,11 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
             said = [write_short(one) for one in middles]
         else:
             said = format_numbers(middles, "numbers")
+        moved = [f"median {said[0]} to {said[1]}"] * (said[0] != said[1])
+        moved.append(_write_largest_step(a, b, values, found.statistic_location))
         # What changed more comes first.
         first = 0 if found.statistic >= missing_size else len(texts)
-        texts.insert(first, f"median {said[0]} to {said[1]}")
+        texts[first:first] = moved
         chance, size = min(chance, found.pvalue), max(size, float(found.statistic))
         return _Change(name, size, chance, "; ".join(texts))
     counts = _count_values(a, b)
@@ -218,6 +220,14 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
     # What changed most comes first.
     said = [*texts, *values] if missing_size > steps.abs().max() else [*values, *texts]
     return _Change(name, size, chance, "; ".join(said))
+
+
+def _write_largest_step(old: Any, new: Any, values: Any, place: float) -> str:
+    """Write the shares of the values up to the place where they differ most."""
+    shares = [write_share(float((own <= place).mean())) for own in values]
+    cells = [*old[values[0] == place], *new[values[1] == place]]
+    end = write_short(cells[0])
+    return f"up to {end}: {shares[0]} to {shares[1]}"
 
 
 def _count_values(old: Any, new: Any) -> Any:
@@ -256,6 +266,59 @@ def _find_new_values(old: Any, new: Any) -> dict[str, Any]:
     return found
 
 
+def _hash_rows(old: LoadedTable, new: LoadedTable) -> list[Any]:
+    """Compute a hash of the shared cells and the shared id of each old and new row."""
+    shared = [name for name in new.ids if name in old.ids][:1]
+    hashes = []
+    for table in (old, new):
+        cells = {name: table.frame[name] for name in new.frame}
+        cells |= {f"id {name}": table.ids[name] for name in shared}
+        text = pd.DataFrame({n: _convert_to_text(own) for n, own in cells.items()})
+        hashes.append(pd.util.hash_pandas_object(text, index=False).to_numpy())
+    return hashes
+
+
+def _take_rows(table: LoadedTable, chosen: Any) -> LoadedTable:
+    """Take the chosen rows of a table."""
+    rows = table.frame.index[chosen]
+    return replace(
+        table,
+        frame=table.frame.loc[rows],
+        ids=table.ids.loc[rows],
+        source=table.source.loc[rows],
+    )
+
+
+def _find_moved_constants(old: Any, new: Any) -> dict[str, str]:
+    """Find columns with one old value that no new cell has; describe the change."""
+    found = {}
+    for name, cells in new.items():
+        values, known = old[name].dropna().unique(), cells.dropna()
+        if len(values) == 1 and len(known) and not (known == values[0]).any():
+            now = join_names([write_short(one) for one in known.unique()], _N_VALUES)
+            found[str(name)] = f"{write_short(values[0])} to {now}"
+    return found
+
+
+def _compare_counts(new: Any, old: Any, what: str) -> str:
+    """Write how many new and old rows have something, and whether they differ.
+
+    The old rows are compared with other old rows; see `_cross_fit`.
+    """
+    counts = [[int(own.sum()), int((~own).sum())] for own in (new, old)]
+    (n, _), (usual, _) = counts
+    if len(new) == 1:
+        said = f"{'The' if n else 'No'} new row has {what}"
+    else:
+        said = f"{n:,} of {len(new):,} new rows {'has' if n == 1 else 'have'} {what}"
+    said += f"; {usual:,} of {counted(len(old), 'old row')} "
+    said += "does, too" if usual == 1 else "do, too" if usual else "do"
+    enough = min(len(new), len(old)) >= _MIN_ROWS
+    if n and usual and enough and fisher_exact(counts, "greater").pvalue > _CHANCE:
+        said += ", so few or none of these rows are unusual"
+    return said
+
+
 def _cross_fit(model: ProximityOutliers, known: Any) -> tuple[Any, Any]:
     """Compare each fifth of the old rows with the other four fifths.
 
@@ -286,42 +349,49 @@ def _print_unlike(invocation: Invocation, old: LoadedTable, new: LoadedTable) ->
     """Print the new rows that are unlike the old rows; write them if -o was given."""
     options = invocation.options
     kernel = fitting.make_kernel(options, ProximityOutliers())
+    a, b = _hash_rows(old, new)
+    same = np.isin(b, a)
+    if np.array_equal(np.sort(a), np.sort(b)):
+        _print(invocation, "The files have the same rows.")
+    elif same.any():
+        rows = counted(int(same.sum()), "new row is", "new rows are")
+        _print(invocation, f"{rows} equal to an old row, and left out below.")
+    new = _take_rows(new, ~same)
     known = old.frame[list(new.frame)]
+    moved = _find_moved_constants(known, new.frame)
+    for name, text in moved.items():
+        _print(invocation, f"Every cell of {name!r} is new: {text}.")
+    frame = new.frame.drop(columns=list(moved))
+    known = known[list(frame)]
+    if frame.empty:
+        if options.output is not None or options.format is not None:
+            write_results(invocation, join_table(new, {"score": [], "reasons": []}))
+        return
     model = ProximityOutliers(kernel=kernel, n_jobs=options.n_jobs)
     with invocation.progress("fitting"):
         before, were_beyond = _cross_fit(model, known)
-        scores = -model.fit(known).score_samples(new.frame)
+        scores = -model.fit(known).score_samples(frame)
     high = float(np.quantile(before, _TYPICAL, method="higher"))
     limit = max(-model.offset_, high)
-    found = _find_new_values(known, new.frame)
+    found = _find_new_values(known, frame)
     unlike, beyond = scores > limit, np.zeros(len(scores), dtype=bool)
     for own in found.values():
         beyond |= (own != "").to_numpy()
-    rows, others = counted(len(scores), "new row"), counted(len(known), "old row")
     if found:
         cells = [f"{n!r} ({int((own != '').sum()):,})" for n, own in found.items()]
-        what = "Cells with a new category, or a number outside the range of the old"
-        _print(
-            invocation,
-            f"{what} file: {join_names(cells, 8)}. {int(beyond.sum()):,} of {rows} "
-            f"have such cells, and {int(were_beyond.sum()):,} of {others}, when each "
-            "fifth of the old file is compared with the other four.",
-        )
-    n, usual = int(unlike.sum()), int((before > limit).sum())
-    _print(
-        invocation,
-        f"{n:,} of {rows} {'has' if n == 1 else 'have'} an outlier score above "
-        f"{limit:.1f}, and {usual:,} of {others}, when each fifth of the old file is "
-        "scored by a model fitted to the other four.",
-    )
+        rows = _compare_counts(beyond, were_beyond, "such cells")
+        what = "New categories, or numbers outside the old range"
+        _print(invocation, f"{what}: {join_names(cells, 8)}. {rows}.")
+    score = f"an outlier score above {limit:.1f}"
+    _print(invocation, f"{_compare_counts(unlike, before > limit, score)}.")
     order = np.argsort(-scores, kind="stable")
     order = order[(unlike | beyond)[order]]
     texts = np.full(len(scores), "", dtype=object)
-    reasons = model.reasons(new.frame.iloc[order], among=known) if len(order) else []
+    reasons = model.reasons(frame.iloc[order], among=known) if len(order) else []
     for i, own in zip(order, reasons, strict=True):
         odd = {name: said.iloc[i] for name, said in found.items() if said.iloc[i]}
         parts = [
-            f"{name} {write_short(new.frame[name].iloc[i])}: {said}"
+            f"{name} {write_short(frame[name].iloc[i])}: {said}"
             for name, said in odd.items()
         ]
         parts += [str(one) for one in own if one.feature not in odd]
@@ -340,4 +410,4 @@ def _print_unlike(invocation: Invocation, old: LoadedTable, new: LoadedTable) ->
             invocation.note("-o FILE writes all of these rows, with all columns")
         return
     joined = join_table(new, {"score": scores.round(6), "reasons": texts})
-    write_results(invocation, joined.loc[new.frame.index[order]])
+    write_results(invocation, joined.loc[frame.index[order]])

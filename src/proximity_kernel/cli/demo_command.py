@@ -15,8 +15,13 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from .. import ProximityKMeans, explain
 from .._shared.wording import write_share
 from ..datasets import load_penguins
+from ..kernel import code_table
 from ..report import TableReport
-from ..report.findings import name_clusters
+from ..report.typical_values import (
+    count_known_cells,
+    list_typical_values,
+    name_clusters,
+)
 from .program import Invocation
 from .results import draw_grid
 
@@ -40,7 +45,7 @@ def run(invocation: Invocation) -> None:
         f"{n_missing} of {penguins.size:,} cells are missing.[/bold]\n\n"
         "Three clusters, as many as there are species (the species is not used):\n"
     )
-    out.print(_compare_clusters(km, species), "")
+    out.print(_compare_clusters(km, penguins, species), "")
     filled = _cluster_filled(penguins)
     out.print(
         f"{write_share(_find_purity(km.labels_, species))} of the penguins are in the "
@@ -61,9 +66,13 @@ def run(invocation: Invocation) -> None:
         invocation.note(f"report: {report}")
 
 
-def _compare_clusters(km: Any, species: Any) -> Any:
+def _compare_clusters(km: Any, penguins: Any, species: Any) -> Any:
     """Make a table with the name of each cluster and its number of rows per species."""
-    names, counts = name_clusters(km.profiles_), pd.crosstab(km.labels_, species)
+    counts = pd.crosstab(km.labels_, species)
+    sizes = np.bincount(km.labels_).tolist()
+    coded = code_table(km.kernel_, penguins)
+    known = count_known_cells(coded, km.labels_, len(sizes))
+    names = name_clusters(list_typical_values(km, known, sizes), sizes)
     rows = [[names[cluster], *map(str, row)] for cluster, row in counts.iterrows()]
     return draw_grid(["cluster", *counts], rows, range(1, 1 + counts.shape[1]))
 

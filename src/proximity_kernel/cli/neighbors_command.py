@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,12 @@ import pandas as pd
 
 from .. import ProximityNeighbors, explain
 from .._nearest import drop_itself
-from .._shared.wording import counted, join_names, join_sentences
+from .._shared.wording import (
+    counted,
+    join_names,
+    join_sentences,
+    number_repeats,
+)
 from ..io import InputError
 from ..io.cells import write_cell
 from . import fitting
@@ -115,12 +121,16 @@ class _Nearest:
     similarities: Any
     ids: Any
 
-    def label(self, index: int) -> str:
-        """Return the id of a searched row or, without ids, its number from 1."""
-        named = len(self.ids.columns) > 0
-        if named:
-            return write_cell(self.ids.iloc[index, 0])
-        return str(self.ids.index[index] + 1)
+    @cached_property
+    def labels(self) -> list[str]:
+        """The label of each searched row: its id or, without ids, its number from 1.
+
+        An id that several rows have is followed by the row number.
+        """
+        numbers = (self.ids.index + 1).tolist()
+        if not len(self.ids.columns):
+            return [str(number) for number in numbers]
+        return number_repeats(list(map(write_cell, self.ids.iloc[:, 0])), numbers)
 
 
 def _describe_closest(near: _Nearest) -> str:
@@ -131,7 +141,7 @@ def _describe_closest(near: _Nearest) -> str:
         return _describe_equal_rows(equal, near)
     nearest = near.similarities[:, 0].round(3)
     best = int(near.similarities[:, 0].argmax())
-    pair = f"{near.label(near.rows[best])} and {near.label(near.indices[best, 0])}"
+    pair = f"{near.labels[near.rows[best]]} and {near.labels[near.indices[best, 0]]}"
     n_equal = int((nearest == nearest[best]).sum())
     if n_equal > 2:
         return (
@@ -151,7 +161,8 @@ def _describe_scale(model: Any, coded: Any) -> str:
     chance = 1 - np.median(distances[np.triu_indices(len(some), 1)])
     return (
         f"The similarity (0 to 1) is usually {nearest:.2f} between a row and its "
-        f"nearest row, and {chance:.2f} between two random rows."
+        f"nearest row, and {chance:.2f} between two random rows. It is the share of "
+        "what an equal row would score, and differs a little in the other direction."
     )
 
 
@@ -159,7 +170,7 @@ def _describe_equal_rows(equal: Any, near: _Nearest) -> str:
     """List the groups of equal rows in a sentence."""
     groups = equal.groupby(list(equal), dropna=False, observed=True, sort=False)
     rows = [near.ids.index.get_indexer(own) for own in groups.groups.values()]
-    texts = [join_names([near.label(int(i)) for i in own]) for own in rows]
+    texts = [join_names([near.labels[int(i)] for i in own]) for own in rows]
     if len(texts) == 1:
         return f"Rows {texts[0]} have the same cells in every compared column."
     return (
@@ -183,7 +194,7 @@ def _show_nearest(
             row, found = int(near.rows[at]), int(near.indices[at, rank])
             line = {
                 "row": labels[row],
-                "nearest": near.label(found),
+                "nearest": near.labels[found],
                 "similarity": float(near.similarities[at, rank]),
             }
             if searched is not None:
@@ -197,13 +208,16 @@ def _show_nearest(
 
 
 def _list_shared(model: Any, a: Any, b: Any) -> str:
-    """List the columns in which two rows have the same value or range."""
+    """List the columns known in both rows that have the same value or range."""
     features = explain(model, a, b).features
-    shared = [one.name for one in features if one.alike == "same"]
-    shared += [one.name for one in features if one.alike == "same range"]
-    if not shared:
-        return "nothing"
-    return f"{len(shared)} of {len(features)}: {join_names(shared, _MAX_NAMES)}"
+    n_missing = [(one.a.value is None) + (one.b.value is None) for one in features]
+    known = [one for one, n in zip(features, n_missing, strict=True) if n == 0]
+    shared = [one.name for one in known if one.alike == "same"]
+    shared += [one.name for one in known if one.alike == "same range"]
+    names = f"{len(shared)} of {len(known)}: {join_names(shared, _MAX_NAMES)}"
+    in_both = n_missing.count(2)
+    more = f"; {in_both} missing in both" if in_both > len(known) else ""
+    return (names if shared else "nothing") + more
 
 
 def _list_neighbors(near: _Nearest) -> Any:
@@ -230,7 +244,7 @@ def _join_neighbors(near: _Nearest) -> Any:
     for rank in range(near.indices.shape[1]):
         found = near.indices[:, rank].tolist()
         similarity = near.similarities[:, rank].astype(float).round(6)
-        results[f"neighbor_{rank + 1}"] = [near.label(index) for index in found]
+        results[f"neighbor_{rank + 1}"] = [near.labels[index] for index in found]
         results[f"similarity_{rank + 1}"] = similarity
     rows = near.asked.frame.index[near.rows]
     return join_results(near.asked.source.loc[rows], results)

@@ -20,7 +20,7 @@ from .results import (
     is_for_terminal,
     join_results,
     join_table,
-    name_rows,
+    number_rows,
     write_results,
     write_short,
 )
@@ -96,7 +96,7 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
     if options.join and not shown:
         joined = join_table(table, results)
         return joined if options.top is None else joined.loc[table.frame.index[rows]]
-    return join_results(name_rows(table), results).iloc[rows]
+    return join_results(number_rows(table), results).iloc[rows]
 
 
 def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> Any:
@@ -135,7 +135,7 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
         "score": np.round([one.score for one in listed], 6),
         "reason": [_write_reason(one) for one in listed],
     }
-    which = name_rows(table).iloc[row].reset_index(drop=True)
+    which = number_rows(table).iloc[row].reset_index(drop=True)
     return join_results(which, {k: pd.Series(v) for k, v in results.items()})
 
 
@@ -146,7 +146,8 @@ def _describe_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
     alarms = ""
     if fitted and model.expected_false_alarms_ is not None:
         alarms = (
-            f" {write_share(FALSE_ALARMS)} of rows sampled from the model score higher."
+            f" {write_share(FALSE_ALARMS)} of rows sampled from the fitted model score "
+            f"above {limit:.3f}."
         )
     elif fitted and model.contamination == "auto":
         alarms = (

@@ -278,7 +278,8 @@ def _run(invocation: Invocation) -> int:
             sys.stdout.flush()
             if invocation.doubts:
                 n_doubts = counted(len(invocation.doubts), "doubt")
-                invocation.note(f"Check {n_doubts} about the table, printed above.")
+                tables = "tables" if name == "compare" else "table"
+                invocation.note(f"Check {n_doubts} about the {tables}, printed above.")
             return 0
     except BrokenPipeError:
         raise

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .._coded import CodedTable
-from .._shared.wording import counted, show_controls, suggest
+from .._shared.wording import counted, number_repeats, show_controls, suggest
 from ..io import InputError, LoadedTable
 from ..io.cells import decode, write_cell
 from ..io.write import open_writer
@@ -52,10 +52,22 @@ def name_rows(table: LoadedTable, start: int = 0) -> Any:
     return rows.set_axis(table.frame.index)
 
 
-def label_rows(table: LoadedTable) -> list[str]:
-    """List a label for each row: its first id or, without ids, its number."""
+def number_rows(table: LoadedTable) -> Any:
+    """Make the first columns of a result as `name_rows`, and number repeated ids."""
     names = name_rows(table)
-    return [write_cell(cell) for cell in names[names.columns[0]]]
+    if table.ids.shape[1] and names.iloc[:, 0].duplicated().any():
+        return join_results(names, {"row": table.frame.index + 1})
+    return names
+
+
+def label_rows(table: LoadedTable) -> list[str]:
+    """List a label for each row: its first id or, without ids, its number.
+
+    An id that several rows have is followed by the row number, as in "P3 (#25)".
+    """
+    names = name_rows(table)
+    labels = [write_cell(cell) for cell in names[names.columns[0]]]
+    return number_repeats(labels, (table.frame.index + 1).tolist())
 
 
 def join_results(names: Any, results: dict[str, Any]) -> Any:

@@ -105,6 +105,14 @@ class UsualRange:
     below: _Floats
     above: _Floats
 
+    def measure_distance(self, values: _Floats) -> _Floats:
+        """Compute how far values are outside, in multiples of the range; 0 inside."""
+        # Halves: the difference of two numbers may be too large for a float.
+        outside = np.maximum(self.low / 2 - values / 2, values / 2 - self.high / 2)
+        size = (self.high / 2 - self.low / 2) or 1
+        with np.errstate(over="ignore"):
+            return np.where(outside > 0, outside, 0) / size
+
 
 @dataclass(frozen=True)
 class DisplayColumn:
@@ -202,6 +210,8 @@ class DisplayColumn:
             return _LONG_NUMBER.sub(lambda found: f"{int(found[0]):,}", name)
         if self.kind == "yes or no":
             return {"False": "no", "True": "yes"}.get(name, name)
+        if self.kind == "date":
+            return clean(name).replace("T", " ")
         return clean(name)
 
     def write(self, value: float) -> str:
@@ -366,25 +376,29 @@ def list_far_values(columns: Sequence[DisplayColumn]) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        name, lines (descriptions), rows (the first few indices), values (in these rows)
-        and more (the number of other rows).
+        name, lines (descriptions), rows (indices of the farthest), values (in these
+        rows) and more (the number of other rows). The farthest values come first,
+        measured by the range of the usual values of their column.
     """
-    out: list[dict[str, Any]] = []
+    found = []
     for column in columns:
         if column.usual and column.far:
-            values, usual = column.values, column.usual
-            rows = np.flatnonzero((values < usual.low) | (values > usual.high)).tolist()
-            named = rows[: _MAX_ROWS if len(out) < _MAX_COLUMNS else 0]
-            more = len(rows) - len(named)
-            out.append(
-                {
-                    "name": column.name,
-                    "lines": column.far,
-                    "rows": named,
-                    "values": [column.write(values[row]) for row in named],
-                    "more": more,
-                }
-            )
+            apart = column.usual.measure_distance(column.values)
+            found.append((column, apart, np.argsort(-apart, kind="stable")))
+    found.sort(key=lambda one: -one[1].max())
+    out: list[dict[str, Any]] = []
+    for column, apart, order in found:
+        rows = order[: np.count_nonzero(apart)].tolist()
+        named = rows[: _MAX_ROWS if len(out) < _MAX_COLUMNS else 0]
+        out.append(
+            {
+                "name": column.name,
+                "lines": column.far,
+                "rows": named,
+                "values": [column.write(column.values[row]) for row in named],
+                "more": len(rows) - len(named),
+            }
+        )
     return out
 
 

@@ -5,7 +5,7 @@ The results are computed in other files; here they are put into words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,57 +14,16 @@ from .._shared.wording import (
     capitalize,
     counted,
     join_names,
-    join_sentences,
     write_share,
 )
 from .display_columns import DisplayColumn
+from .typical_values import MIXED
 
-MIXED = "mixed"
-"""The name of a cluster without a typical value."""
-_N_TRAITS = 2  # values in the name of a cluster
-_MIN_EXCESS = 0.05  # by which the share of a typical value exceeds that in all rows
 _N_NAMED = 5  # clusters in a sentence
-_N_COLUMNS = 3  # informative columns in a sentence
+_N_COLUMNS = 3  # columns in a sentence
 _MOSTLY = 0.5  # share of missing cells, or of distinct values, above which to check
 _MANY = 20  # a column with fewer values is not checked for distinct or equal values
 _NEARLY = 0.99  # share of one value above which to check
-
-
-def name_clusters(profiles: Iterable[Mapping[str, Any]]) -> dict[int, str]:
-    """Name each cluster by the two values that distinguish it most.
-
-    Parameters
-    ----------
-    profiles : iterable of mapping
-        Like `ProximityKMeans.profiles_`, the most distinctive value first.
-
-    Returns
-    -------
-    dict of int to str
-        Cluster -> its name.
-
-    Examples
-    --------
-    >>> from proximity_kernel import ProximityKMeans
-    >>> table = [[1.0, "a"], [1.2, "a"], [None, "a"], [8.5, "b"], [9.0, "b"]]
-    >>> km = ProximityKMeans(2, random_state=0).fit(table)
-    >>> name_clusters(km.profiles_)
-    {0: 'x1 a, x0 up to 4.85', 1: 'x1 b, x0 above 4.85'}
-    """
-    traits: dict[int, dict[str, str]] = {}
-    for one in profiles:
-        own = traits.setdefault(one["cluster"], {})
-        if is_typical(one) and one["feature"] not in own and len(own) < _N_TRAITS:
-            own[one["feature"]] = one["value"]
-    return {
-        cluster: ", ".join(f"{name} {value}" for name, value in own.items()) or MIXED
-        for cluster, own in traits.items()
-    }
-
-
-def is_typical(profile: Mapping[str, Any]) -> bool:
-    """Whether a value is clearly more common in a cluster than in all rows."""
-    return bool(profile["share"] > profile["share_overall"] + _MIN_EXCESS)
 
 
 def write_findings(
@@ -104,11 +63,12 @@ def write_findings(
     checked = counted(surprising["n_cells"], f"{other}observed cell")
     if surprising["rows"]:
         which, row, cell = _choose_clearest(surprising["rows"])
-        rows = counted(surprising["found"], f"{other}row has", f"{other}rows have")
+        rows = counted(surprising["found"], f"{other}row")
         lines.append(
-            f"{rows} a value that is unusual in its column or does not fit the rest of "
-            f"the row ({checked} compared). The {which} is row {names[row]}: "
-            f"{cell['feature']} {cell['text']}."
+            f"In {rows} the values, taken together, are less likely than in 99 % of "
+            f"rows sampled from the fitted model. The {which} is row {names[row]}: "
+            f"{cell['feature']} {cell['text']}. Single unusual cells are listed by "
+            "outliers --cells."
         )
     else:
         lines.append(
@@ -150,11 +110,14 @@ def _choose_clearest(
 
 
 def write_far_values(
-    far: Sequence[Mapping[str, Any]], names: Sequence[str], most: int = 3
+    far: Sequence[Mapping[str, Any]], names: Sequence[str], most: int = _N_COLUMNS
 ) -> str:
-    """Write the far values of at most `most` columns, from `list_far_values`."""
-    places = [_write_far(one, names) for one in far]
-    return f"Far from all other numbers: {join_sentences(places, most)}"
+    """Write the far values of `most` columns, and count the others'.
+
+    `far` is from `list_far_values`.
+    """
+    places = [_write_far(one, names) for one in far[:most]] + _count_far(far[most:])
+    return f"Far from all other numbers of their column: {'; '.join(places)}"
 
 
 def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -164,6 +127,15 @@ def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
     if one["more"]:
         places.append(counted(one["more"], "more row" if places else "row"))
     return f"{one['name']} {join_names(places, len(places))}"
+
+
+def _count_far(columns: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Write how many far values the other columns have; an empty list if none."""
+    if not columns:
+        return []
+    n = sum(len(one["rows"]) + one["more"] for one in columns)
+    names = join_names([one["name"] for one in columns], _N_COLUMNS)
+    return [f"and {counted(n, 'more number')} in {names}"]
 
 
 def _write_clusters(clusters: Sequence[Mapping[str, Any]], kind: str) -> str:
@@ -194,7 +166,7 @@ def _write_missing(counts: Mapping[str, Any], missing: Mapping[str, Any]) -> str
     if kept:
         line += (
             f" Missing cells in {join_names(kept, _N_COLUMNS)} count as a value of "
-            "their own, because they are missing together."
+            "their own, because they are missing together more often than by chance."
         )
     return line
 

@@ -25,7 +25,7 @@ from .._groups import describe_groups, name_kind
 from .._shared.extras import require
 from .._shared.resources import count_threads
 from .._shared.whole_files import whole_file
-from .._shared.wording import capitalize, counted, write_share
+from .._shared.wording import capitalize, counted, number_repeats, write_share
 from ..io import LoadedTable
 from ..io.cells import write_cell
 from ..kernel import code_table, find_kernel, fit_coded
@@ -39,7 +39,7 @@ from .display_columns import (
     list_far_values,
     make_display_columns,
 )
-from .findings import find_alerts, name_clusters, write_findings
+from .findings import find_alerts, write_findings
 from .row_map import describe_rows, sample_compared_rows
 from .sections import (
     count_missing_cells,
@@ -47,9 +47,9 @@ from .sections import (
     describe_missing_cells,
     find_surprising_rows,
 )
+from .typical_values import count_known_cells, list_typical_values, name_clusters
 
 _SAMPLE_ROWS = 5
-_MIN_DIFFERENCE = 0.05  # between the shares of a value that sets a cluster apart
 # Characters that join words: a line may break after such a character.
 _JOINERS = re.compile("([_.\N{OPEN BOX}-])(?=.)")
 # Numbers, dates and times, with their units, and options of the command line: no line
@@ -128,9 +128,9 @@ class TableReport:
         require("jinja2", extra="report")
         if isinstance(table, LoadedTable):
             if ids is None:  # the ids of the file or, without ids, its row numbers
-                index = [str(i + 1) for i in table.frame.index]
-                first = table.ids.iloc[:, 0] if table.ids.shape[1] else index
-                ids = [write_cell(cell) for cell in first]
+                numbers = (table.frame.index + 1).tolist()
+                first = table.ids.iloc[:, 0] if table.ids.shape[1] else numbers
+                ids = number_repeats([write_cell(cell) for cell in first], numbers)
             title = title or Path(table.name).name
             assumptions = assumptions or table.assumptions
             doubts = doubts or table.doubts
@@ -235,14 +235,17 @@ def _check_clusters(clusters: ProximityKMeans | None) -> None:
 
 
 def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
-    """List the names of the rows: the ids or, without ids, the numbers from 1."""
+    """List the names of the rows: the ids or, without ids, the numbers from 1.
+
+    An id that several rows have is followed by the row number.
+    """
     if ids is None:
         return [str(i) for i in range(1, n_rows + 1)]
     if len(ids) != n_rows:
         raise ValueError(
             f"ids must have one name for each of the {n_rows:,} rows, got {len(ids):,}."
         )
-    return [clean(one) for one in ids]
+    return number_repeats([clean(one) for one in ids], range(1, n_rows + 1))
 
 
 def _collect_content(
@@ -309,6 +312,9 @@ def _collect_content(
         "missing_counts": counts,
         "missing": missing,
         "columns": describe_columns(columns, kernel),
+        "numbers": any(one.type.kind == "numeric" for one in coded.columns),
+        "categories": any(one.type.kind == "categorical" for one in coded.columns),
+        "finer": bool(near[0].model_.leaf_names),
         "evidence": describe_evidence(kernel, columns),
         "names": names,
         "kernel": kernel,
@@ -322,84 +328,31 @@ def _describe_clusters(
     coded: CodedTable,
     columns: list[DisplayColumn],
 ) -> list[dict[str, Any]]:
-    """Describe the name, the size and the typical values of each cluster.
-
-    The shares are of the observed cells, which a reader can count. In ``profiles_``,
-    missing cells count by their estimates.
-    """
-    types = clusters.kernel_.model_.types
-    share = _KnownShares(coded, labels)
-    by_name = {one.name: column for one, column in zip(types, columns, strict=True)}
-    profiles = [
+    """Describe the name, the size and the typical values of each cluster."""
+    model, n_clusters = clusters.kernel_.model_, clusters.n_clusters_
+    sizes = np.bincount(labels, minlength=n_clusters).tolist()
+    counts = count_known_cells(coded, labels, n_clusters)
+    by_name = dict(zip(model.names, columns, strict=True))
+    typical = [
         one
         | {
             "feature": by_name[one["feature"]].name,
             "value": by_name[one["feature"]].write_bin(one["value"]),
         }
-        | share.of(one["feature"], one["value"], one["cluster"])
-        for one in clusters.profiles_
+        for one in list_typical_values(clusters, counts, sizes)
     ]
-    names = name_clusters(profiles)
     return [
         {
             "cluster": c,
-            "name": names.get(c, "no rows"),
+            "name": name,
             "size": size,
             "share_text": write_share(size / len(labels)),
-            "values": [
-                one
-                for one in profiles
-                if one["cluster"] == c
-                and abs(one["share"] - one["share_overall"]) >= _MIN_DIFFERENCE
-            ],
+            "values": [one for one in typical if one["cluster"] == c],
         }
-        for c, size in enumerate(np.bincount(labels, minlength=clusters.n_clusters_))
-    ]
-
-
-class _KnownShares:
-    """Shares of the bins of a column among the observed cells of each cluster."""
-
-    def __init__(self, coded: CodedTable, labels: NDArray[np.int64]) -> None:
-        self._coded, self._labels, self._model = coded, labels, coded.model
-        self._places = {name: j for j, name in enumerate(self._model.names)}
-        self._counts: dict[str, NDArray[np.int64]] = {}
-        self._bins: dict[str, dict[str, tuple[int, int]]] = {}
-
-    def of(self, feature: str, value: str, cluster: int) -> dict[str, float]:
-        """Compute the share of a value in a cluster and in all rows; 0 if all missing.
-
-        Parameters
-        ----------
-        feature, value : str
-            A column, and the name of one of its bins or of several adjacent bins.
-        cluster : int
-        """
-        if feature not in self._counts:
-            self._count_bins(feature)
-        first, last = self._bins[feature][value]
-        counts = self._counts[feature]
-        sums = counts[cluster], counts.sum(axis=0)
-        own, overall = (
-            float(one[first : last + 1].sum() / max(one.sum(), 1)) for one in sums
+        for c, (name, size) in enumerate(
+            zip(name_clusters(typical, sizes), sizes, strict=True)
         )
-        return {"share": own, "share_overall": overall}
-
-    def _count_bins(self, feature: str) -> None:
-        """Count the cells of each cluster in each bin of a column; name the bins."""
-        j = self._places[feature]
-        n_bins, names = int(self._model.n_bins[j]), self._model.bin_names[j]
-        codes = self._coded.bins[self._coded.index, j].astype(np.int64)
-        known, n_clusters = codes < n_bins, int(self._labels.max()) + 1
-        cells = self._labels[known] * n_bins + codes[known]
-        counts = np.bincount(cells, minlength=n_clusters * n_bins)
-        self._counts[feature] = counts.reshape(n_clusters, n_bins)
-        ranges = [
-            (first, last)
-            for first in range(n_bins)
-            for last in range(first, max(first + 1, names.n_ordered))
-        ]
-        self._bins[feature] = {names.name(*one): one for one in ranges}
+    ]
 
 
 def _dump(data: Any) -> str:

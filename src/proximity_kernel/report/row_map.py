@@ -240,32 +240,34 @@ def describe_rows(
         up to position ``n_cells``, their nearest rows that are not compared; then other
         rows.
         ``places``: positions of these rows on the map.
-        ``kept``: among the compared rows only, the mean share of the ten nearest rows
-        of a row that are also its ten nearest on the map.
+        ``kept``: the mean share of the ten nearest rows of a compared row that are also
+        its ten nearest on the map.
         ``near``: for each compared row, its nearest rows in the whole table, as
         indices into ``rows``.
         ``similarity``: of each compared row to its nearest rows, in thousandths.
         ``agreement``: of each such pair of rows in each feature, in hundredths.
         ``columns``: a dict for each column, with its name, its kind, and whether it is
-        measured (has no labels). For the first ``n_cells`` rows: ``cells``, as indices
-        into the distinct ``texts`` (-1 if missing); ``bins`` (-1 if estimated, -2 if
-        unknown), with the ``names`` of the bins that occur; and for a "fine" column,
-        ``leaves`` and ``leaf_names``. For all rows: ``grades``, which give the colors,
-        and their ``legend``.
+        measured (has no labels), and ``steps`` if it has few different numbers. For the
+        first ``n_cells`` rows: ``cells``, as indices into the distinct ``texts`` (-1 if
+        missing); ``bins`` (-1 if estimated, -2 if unknown), with the ``names`` of the
+        bins that occur; and for a "fine" column, ``leaves`` and ``leaf_names``. For all
+        rows: ``grades``, which give the colors, and their ``legend``.
         ``estimates``: for each estimated cell a list of integers: the position of its
         row, the feature, the number of matching rows (0 if none was matched), the
         number of features that changed the estimate most, these features, and up to
         three bins, each followed by its probability in hundredths.
     """
     model, n, k = kernel.model_, len(compared), min(N_NEAREST, len(coded) - 1)
-    similarity, nearest = _find_nearest(kernel, coded, compared, k)
-    detailed = np.concatenate([compared, np.setdiff1d(nearest, compared)])
-    others = np.setdiff1d(np.arange(len(coded)), detailed)
-    room = max(0, min(MAP_ROWS, _MAX_GRADES // len(columns)) - len(detailed))
-    others = others[sample_rows(len(others), room, rng)]
-    rows = np.concatenate([detailed, others])
-    order = np.argsort(detailed)
-    near = order[np.searchsorted(detailed, nearest, sorter=order)]
+    n_kept = min(N_KEPT, len(coded) - 1)
+    similarity, nearest = _find_nearest(kernel, coded, compared, n_kept)
+    detailed = np.concatenate([compared, np.setdiff1d(nearest[:, :k], compared)])
+    rows = np.concatenate([detailed, np.setdiff1d(nearest, detailed)])
+    others = np.setdiff1d(np.arange(len(coded)), rows)
+    room = max(0, min(MAP_ROWS, _MAX_GRADES // len(columns)) - len(rows))
+    rows = np.concatenate([rows, others[sample_rows(len(others), room, rng)]])
+    order = np.argsort(rows)
+    kept = order[np.searchsorted(rows, nearest, sorter=order)]
+    near = kept[:, :k]
     n_threads = count_threads(kernel.n_jobs)
     ranked = rank_rows(model, columns, coded.take(rows), rows, n_threads)
     coded = coded.take(detailed)
@@ -282,9 +284,9 @@ def describe_rows(
         "n": n,
         "n_cells": len(detailed),
         "places": np.round(places, 3).tolist(),
-        "kept": _measure_kept_neighbors(matrix[:n], places[:n]),
+        "kept": _measure_kept_neighbors(kept, places),
         "near": near.tolist(),
-        "similarity": np.round(1000 * similarity).astype(int).tolist(),
+        "similarity": np.round(1000 * similarity[:, :k]).astype(int).tolist(),
         "agreement": np.round(100 * agreement)
         .astype(int)
         .reshape(n, k, len(columns))
@@ -326,16 +328,17 @@ def _find_nearest(
     return drop_itself(nearest.similarities, nearest.indices, compared)
 
 
-def _measure_kept_neighbors(matrix: sp.csr_array, places: NDArray[np.float64]) -> float:
-    """Compute the share of the rows' nearest rows that are also nearest on the map."""
-    k = min(N_KEPT, len(places) - 1)
-    if k < 1 or not matrix.shape[1]:
+def _measure_kept_neighbors(
+    nearest: NDArray[np.int64], places: NDArray[np.float64]
+) -> float:
+    """Compute the share of the nearest rows of each row that are nearest on the map."""
+    n, k = nearest.shape
+    if k < 1:
         return 1.0
-    near, on_map = (
-        NearestNeighbors(n_neighbors=k).fit(x).kneighbors(return_distance=False)
-        for x in (matrix, places)
-    )
-    return float((near[:, :, None] == on_map[:, None, :]).any(axis=2).mean())
+    index = NearestNeighbors(n_neighbors=k + 1).fit(places)
+    distances, found = index.kneighbors(places[:n])
+    _, on_map = drop_itself(distances, found, np.arange(n))
+    return float((nearest[:, :, None] == on_map[:, None, :]).any(axis=2).mean())
 
 
 def _grade_cells(column: DisplayColumn, rows: NDArray[np.int64]) -> dict[str, Any]:
@@ -349,6 +352,16 @@ def _grade_cells(column: DisplayColumn, rows: NDArray[np.int64]) -> dict[str, An
         rest = _GRADES[len(common)]
         grades = [place.get(v, _NO_GRADE if v != v else rest) for v in values.tolist()]
         return {"grades": "".join(grades), "legend": [column.labels[k] for k in common]}
+    distinct = np.unique(known)
+    if len(distinct) <= _MAX_LABELS:  # a color for each number
+        places = np.searchsorted(distinct, values).tolist()
+        few = [*_GRADES[: len(distinct)], _NO_GRADE]  # NaN is sorted last
+        legend = [column.write(one) for one in distinct]
+        return {
+            "grades": "".join(few[at] for at in places),
+            "legend": legend,
+            "steps": True,
+        }
     low, high = np.quantile(known, [0.02, 0.98], method="nearest")
     # Halves: the difference of two numbers may be too large for a float.
     part = (values / 2 - low / 2) / ((high / 2 - low / 2) or 1)

@@ -1,4 +1,4 @@
-"""Sections of the page: surprising cells, missing cells, evidence between columns.
+"""Sections of the page: surprising cells, missing cells, what columns tell.
 
 *Surprising cells.* The scores are computed as in `ProximityOutliers`: each observed
 cell is compared with what the other cells of its row suggest, and the scores of the
@@ -18,11 +18,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from .. import ProximityKernel
 from .._coded import CodedTable
-from .._pairwise import Pairwise
+from .._pairwise import PairCounts, Pairwise
 from .._provenance import list_cells
 from .._shared.resources import count_threads
 from .._shared.wording import join_names
@@ -48,7 +50,7 @@ _BASES = {
 }
 _MAX_COLUMNS = 12  # columns in the matrix of evidence
 _N_PAIRS = 5  # pairs of columns that are listed in words
-_LEAST = 0.05  # bits; less evidence counts as none
+_LEAST = 0.02  # of the entropy of a column; less information counts as none
 
 
 def find_surprising_rows(
@@ -101,7 +103,7 @@ def find_surprising_rows(
             if cells[i, j] and (one.side or not judge.is_confirmed(coded_row, j))
         ][:_N_CELLS]
         if shown:
-            texts = [_describe_reason(columns[j], i, one) for j, one in shown]
+            texts = [_describe_reason(columns, j, i, one) for j, one in shown]
             rows.append({"row": i, "cells": texts})
         else:
             n_confirmed += 1
@@ -114,14 +116,33 @@ def find_surprising_rows(
     }
 
 
-def _describe_reason(column: DisplayColumn, i: int, reason: Reason) -> dict[str, Any]:
+def _describe_reason(
+    columns: Sequence[DisplayColumn], j: int, i: int, reason: Reason
+) -> dict[str, Any]:
     """Describe why a cell is surprising, with values in the format of the page."""
+    column = columns[j]
     missing = bool(column.missing[i])
     value = "missing" if missing else column.write(column.values[i])
     expected = column.write_bin(reason.expected)
-    written = replace(reason, feature="", value=value, expected=expected)
+    written = replace(
+        reason,
+        feature="",
+        value=value,
+        expected=expected,
+        usual=column.write_bin(reason.usual),
+        given=tuple(_write_given(columns, one) for one in reason.given),
+    )
     text = clean(str(written).strip(), 300)
     return {"feature": column.name, "text": text, "expected": bool(expected)}
+
+
+def _write_given(columns: Sequence[DisplayColumn], text: str) -> str:
+    """Format the name of a column and a value of it, in one text, like the page."""
+    for column in columns:
+        value = text.removeprefix(f"{column.name} ")
+        if value != text:
+            return f"{column.name} {column.write_bin(value)}"
+    return text
 
 
 def count_missing_cells(columns: Sequence[DisplayColumn]) -> dict[str, Any]:
@@ -294,32 +315,64 @@ def describe_evidence(
     Returns
     -------
     dict or None
-        ``names`` of the columns with the most evidence, ``rows`` of the matrix as
-        (bits, share of the largest entry), ``n_others`` (number of columns that are not
-        shown), and the ``pairs`` with the most evidence. None if there are fewer than
-        two columns, or with ``matching="cascade"``, which measures no evidence.
+        ``names`` of the columns that tell most or are told most about, ``rows`` of the
+        matrix (see `measure_information`), ``n_others`` (number of columns that are not
+        shown), and the ``pairs`` with the largest shares. None if there are fewer than
+        two columns, or with ``matching="cascade"``, which counts no pairs.
     """
     matcher = kernel.model_.matcher
     if not isinstance(matcher, Pairwise) or len(columns) < 2:
         return None
-    bits = np.maximum(matcher.measure_evidence(), 0)
-    most = np.maximum(bits.max(axis=0), bits.max(axis=1))
+    told = measure_information(matcher.counts)
+    most = np.maximum(told.max(axis=0), told.max(axis=1))
     order = np.argsort(-most, kind="stable")
     shown = [j for j in order.tolist()[:_MAX_COLUMNS] if most[j] >= _LEAST]
-    largest = max(float(bits.max()), _LEAST)
-    places = np.argsort(-bits, axis=None, kind="stable")[:_N_PAIRS]
+    places = np.argsort(-told, axis=None, kind="stable")[:_N_PAIRS]
     names = [column.name for column in columns]
     pairs = [
-        {"from": names[i], "to": names[j], "bits": float(bits[i, j])}
-        for i, j in zip(*np.unravel_index(places, bits.shape), strict=True)
-        if bits[i, j] >= _LEAST
+        {"from": names[i], "to": names[j], "share": float(told[i, j])}
+        for i, j in zip(*np.unravel_index(places, told.shape), strict=True)
+        if told[i, j] >= _LEAST
     ]
     return {
         "names": [names[j] for j in shown],
-        "rows": [
-            [(float(bits[i, j]), float(bits[i, j]) / largest) for j in shown]
-            for i in shown
-        ],
+        "rows": told[np.ix_(shown, shown)].tolist(),
         "n_others": len(columns) - len(shown),
         "pairs": pairs,
     }
+
+
+def measure_information(counts: PairCounts) -> NDArray[np.float64]:
+    """Compute the share of each column's uncertainty that each other column removes.
+
+    The uncertainty is the entropy of the bins. What a bin a of column i tells about bin
+    b of column j, log P(a | b) / P(a), is averaged over the rows that observe both.
+    P(a | b) is counted in the other rows, with one row added that has the frequencies
+    P(a), because rare bins would seem to tell much about the rows they are counted in.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features)
+        Row i, column j: what i tells about j, from 0 to 1; the diagonal is 0.
+    """
+    n_features, ends = len(counts.n_bins), np.cumsum(counts.n_bins)
+    told = np.zeros((n_features, n_features))
+    for j, (end, n_bins) in enumerate(zip(ends, counts.n_bins, strict=True)):
+        if counts.sources is None:
+            table = counts.pairs[:, end - n_bins : end]
+            source = np.repeat(np.arange(n_features), counts.n_bins)
+        else:
+            table = counts.pairs[j].reshape(-1, counts.pairs.shape[-1])
+            source = np.repeat(counts.sources[j], counts.pairs.shape[2])
+        same = sp.csr_array(np.arange(n_features)[:, None] == source, dtype=float)
+        of_bin = same @ table  # rows that observe the source, by the bin of j
+        rows = np.maximum(of_bin.sum(axis=1, keepdims=True), 1)
+        share = table.sum(axis=1, keepdims=True) / rows[source]
+        expected = share * np.maximum(of_bin[source], 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log((table - 1 + share) / expected)
+        gain = (same @ np.where(table > 0, table * logs, 0)).sum(axis=1)
+        entropy = -xlogy(of_bin, of_bin / rows).sum(axis=1)
+        told[:, j] = np.clip(gain / np.where(entropy > 0, entropy, np.inf), 0, 1)
+    np.fill_diagonal(told, 0)
+    return told

@@ -54,12 +54,13 @@ function describeCell(j, row, other) {
       likely.push(`${column.names[shares[k]]} (${shares[k + 1]} %)`);
     }
     let basis = "as in the whole column";
-    if (nMovers) basis = `from ${movers.join(", ")}`;
+    if (nMovers) basis = "from ";
     else if (nMatching) basis = `from ${count(nMatching, "matching row")}`;
     return [
       make("em", { text: "missing" }),
       make("span", { class: "note" },
-        ...whole(`estimated: ${likely.join(", ")}, ${basis}`)),
+        ...whole(`estimated: ${likely.join(", ")}, ${basis}`),
+        ...movers.flatMap((name, k) => [k ? ", " : "", breakable(name)])),
     ];
   }
   if (value === undefined) {
@@ -132,7 +133,7 @@ function showNear(row) {
   nameRow(row);
   const near = data.near[row];
   byId("panel-lead").textContent = near.length
-    ? `The ${near.length === 1 ? "row" : near.length + " rows"} most similar to this row. A similarity of 1 means the same label or narrow range in every column, 0 a different label or range in every column. Choose a row to see why.`
+    ? `The ${near.length === 1 ? "row" : near.length + " rows"} most similar to this row. A similarity of 1 means the same label or narrow range in every column, 0 a different label or range in every column. It is the share of what an equal row would score, and differs a little in the other direction. Choose a row to see why.`
     : "There is no other row.";
   const buttons = near.map((other, nth) => {
     const similarity = data.similarity[row][nth] / 1000;
@@ -161,6 +162,7 @@ const GRADES = 36;
 const MARKS = 8;
 const REACH = 9; // pixels from a point within which a click chooses the point
 const MARGIN = 16;
+const LEAST_TALL = 200; // pixels
 const BADGE = 11; // radius of the number of a cluster
 const canvas = byId("map");
 const pen = canvas.getContext("2d");
@@ -188,7 +190,7 @@ function mix(t) {
 // Choose the color of each point by its grade: a label here, a number in paintNumbers.
 // The legend counts all rows: `sizes` gives the counts, or else the points are counted,
 // unless the map shows only a sample.
-function paintLabels(grades, labels, sizes) {
+function paintLabels(grades, labels, sizes, own = labels.map((_, k) => color(`--mark-${k % MARKS}`))) {
   const counts = new Array(labels.length + 2).fill(0);
   const kinds = grades.map((grade) => (grade < 0 ? labels.length + 1 : Math.min(grade, labels.length)));
   kinds.forEach((kind) => (counts[kind] += 1));
@@ -196,7 +198,7 @@ function paintLabels(grades, labels, sizes) {
     if (sizes && k < sizes.length) return ` (${count(sizes[k])})`;
     return data.sampled ? "" : ` (${count(counts[k])})`;
   };
-  const shades = [...labels.map((_, k) => color(`--mark-${k % MARKS}`)), color("--other"), color("--ink-soft")];
+  const shades = [...own, color("--other"), color("--ink-soft")];
   const texts = [...labels, "others", "missing"];
   const legend = texts.map((text, k) => [shades[k], text + number(k), k > labels.length])
     .filter((_, k) => counts[k]);
@@ -217,7 +219,7 @@ const readGrades = (text) => [...text].map((one) => (one === "-" ? -1 : parseInt
 
 function paint() {
   const by = byId("color-by").value;
-  if (by === "clusters") painted = paintLabels(data.clusters, data.names.map((name, k) => `${k}: ${shorten(name, 50)}`), data.sizes);
+  if (by === "clusters") painted = paintLabels(data.clusters, data.names.map((name, k) => `${k}: ${shorten(name, 120)}`), data.sizes);
   else if (by === "missing") {
     const missing = new Array(nPoints).fill(0);
     data.columns.forEach(({ grades }) => {
@@ -228,7 +230,10 @@ function paint() {
   } else {
     const column = data.columns[Number(by)];
     const grades = readGrades(column.grades);
-    painted = column.measured ? paintNumbers(grades, GRADES - 1, column.legend) : paintLabels(grades, column.legend);
+    const ramp = column.legend.map((_, k) => mix(k / (column.legend.length - 1 || 1)));
+    if (column.steps) painted = paintLabels(grades, column.legend, null, ramp);
+    else if (column.measured) painted = paintNumbers(grades, GRADES - 1, column.legend);
+    else painted = paintLabels(grades, column.legend);
   }
   writeLegend();
   drawMap();
@@ -260,6 +265,13 @@ function spot(i) {
   const scale = scaleOf();
   const [x, y] = data.places[i];
   return [canvas.clientWidth / 2 + (x - view.x) * scale, canvas.clientHeight / 2 - (y - view.y) * scale];
+}
+
+// The frame is no taller than the points need where they fill the width.
+function fitFrame() {
+  const [wide, tall] = bounds.map(([low, high]) => high - low);
+  const most = wide ? (tall / wide) * (canvas.clientWidth - 2 * MARGIN) + 2 * MARGIN : Infinity;
+  canvas.parentElement.style.maxHeight = `${Math.max(most, LEAST_TALL)}px`;
 }
 
 function drawMap() {
@@ -317,16 +329,36 @@ function ring(i, radius, width, shade) {
   pen.lineWidth = 1;
 }
 
-// Draw the number of each cluster at the median of its points.
+// The point of each cluster with the most points of its own around it, less the points
+// of other clusters; of many points, some are looked at.
+const some = (points, most) => points.filter((_, k) => k % Math.ceil(points.length / most) === 0);
+function findMiddles() {
+  const reach = 0.06 * Math.max(...bounds.map(([low, high]) => high - low));
+  const every = some(data.places.map((_, i) => i), 2000);
+  return data.names.map((_, c) => {
+    let best = null;
+    let most = -Infinity;
+    const own = data.clusters.flatMap((label, i) => (label === c ? [i] : []));
+    for (const i of some(own, 100)) {
+      const [x, y] = data.places[i];
+      const near = every.filter((k) => Math.hypot(data.places[k][0] - x, data.places[k][1] - y) <= reach);
+      const inside = near.reduce((sum, k) => sum + (data.clusters[k] === c ? 1 : -1), 0);
+      if (inside > most) [best, most] = [i, inside];
+    }
+    return best;
+  });
+}
+const middles = data.clusters ? findMiddles() : [];
+
+// Draw the number of each cluster in the middle of its points.
 function numberClusters(width) {
   pen.font = "600 12px system-ui, sans-serif";
   pen.textAlign = "center";
   pen.textBaseline = "middle";
   const taken = [];
   data.names.forEach((_, c) => {
-    const own = data.clusters.map((label, i) => (label === c ? i : -1)).filter((i) => i >= 0);
-    if (!own.length || (picked !== null && picked !== c)) return;
-    const middle = [0, 1].map((d) => own.map((i) => spot(i)[d]).sort((a, b) => a - b)[own.length >> 1]);
+    if (middles[c] === null || (picked !== null && picked !== c)) return;
+    const middle = spot(middles[c]);
     const x = Math.min(Math.max(middle[0], BADGE), width - BADGE);
     let y = middle[1];
     while (taken.some(([u, v]) => Math.hypot(u - x, v - y) < 2 * BADGE)) y += 2 * BADGE;
@@ -377,7 +409,7 @@ function describeRow(i) {
 function readLegend(column, i) {
   const grade = column.grades[i] === "-" ? -1 : parseInt(column.grades[i], 36);
   if (grade < 0) return "missing";
-  if (!column.measured) return column.legend[grade] || "another value";
+  if (!column.measured || column.steps) return column.legend[grade] || "another value";
   return `${Math.round((100 * grade) / (GRADES - 1))} % of the way from ${column.legend[0]} to ${column.legend[1]}`;
 }
 
@@ -466,6 +498,13 @@ function findRow() {
   const sought = byId("row").value.trim();
   const at = data.ids.indexOf(sought);
   if (at >= 0) return select(at);
+  // An id that several rows have is followed by the number of the row.
+  const same = data.ids.flatMap((id, i) => (id.startsWith(`${sought} (#`) ? [i] : []));
+  if (sought && same.length) {
+    select(same[0]);
+    byId("row-note").textContent = `${count(same.length, "row")} on the map have this id: ${shorten(same.map((i) => data.ids[i]).join(", "), 200)}.`;
+    return;
+  }
   byId("row-note").textContent = sought ? `No row on the map is called ${shorten(sought, 40)}.` : "";
 }
 
@@ -540,7 +579,11 @@ function startMap() {
   }));
   followPointer();
   resetView();
-  new ResizeObserver(() => painted && drawMap()).observe(canvas);
+  fitFrame();
+  new ResizeObserver(() => {
+    fitFrame();
+    if (painted) drawMap();
+  }).observe(canvas);
   paint();
   if (!data.clusters) select(0);
 }

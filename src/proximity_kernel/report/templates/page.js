@@ -54,10 +54,12 @@ function unfold(list) {
 
 document.querySelectorAll("[data-more]").forEach(fold);
 
-// Show a hint if the table of the first rows is wider than the page.
+// Show a hint above each table that is wider than the page.
 function hintSideways() {
-  const table = byId("first-rows");
-  byId("sideways").hidden = table.scrollWidth <= table.clientWidth;
+  document.querySelectorAll(".sideways").forEach((hint) => {
+    const table = hint.nextElementSibling;
+    hint.hidden = table.scrollWidth <= table.clientWidth;
+  });
 }
 hintSideways();
 window.addEventListener("resize", hintSideways);
