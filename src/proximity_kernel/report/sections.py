@@ -369,9 +369,10 @@ def measure_information(counts: PairCounts) -> NDArray[np.float64]:
         rows = np.maximum(of_bin.sum(axis=1, keepdims=True), 1)
         share = table.sum(axis=1, keepdims=True) / rows[source]
         expected = share * np.maximum(of_bin[source], 1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log((table - 1 + share) / expected)
-        gain = (same @ np.where(table > 0, table * logs, 0)).sum(axis=1)
+        some = table > 0
+        logs = np.zeros(table.shape)
+        logs[some] = np.log((table - 1 + share)[some] / expected[some])
+        gain = (same @ (table * logs)).sum(axis=1)
         entropy = -xlogy(of_bin, of_bin / rows).sum(axis=1)
         told[:, j] = np.clip(gain / np.where(entropy > 0, entropy, np.inf), 0, 1)
     np.fill_diagonal(told, 0)
