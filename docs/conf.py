@@ -94,7 +94,7 @@ EXAMPLES = [
 
 # What the README and the first page of the site say, in the README.
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-FIRST_SCREEN = README.partition("\n")[2].partition("It is the proximity kernel")[0]
+FIRST_SCREEN = README.partition("\n")[2].partition("The method is the proximity")[0]
 FIRST_SCREEN = FIRST_SCREEN.replace("](docs/", "](")
 FIRST_SCREEN = FIRST_SCREEN.replace("](CONTRIBUTING", "](contributing")
 FIRST_SCREEN = FIRST_SCREEN.replace("](paper/docs/", "](")
