@@ -343,10 +343,11 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
             cells; "determined" by one cell whose code always came with this bin; with "cascade" the rows of the "intersection" (all codes shared)
             or "union" (at least one shared); "prior": bin frequencies alone.
             ``support`` counts the fitted rows that observe the feature, that have the
-            determining code, or with "cascade" that match. ``columns`` (``column_names``) are the three
-            features whose cells changed the estimate most (-1: no feature), and
-            ``moved`` is by how much: the share of the probability that is in other
-            bins without that cell. With "cascade", no features are listed.
+            determining code, or with "cascade" that match. ``columns``
+            (``column_names``) are the three features whose cells changed the estimate
+            most (-1: no feature), and ``moved`` is by how much: the share of the
+            probability that is in other bins without that cell. With "cascade", no
+            features are listed.
 
         Examples
         --------
