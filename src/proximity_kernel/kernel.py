@@ -54,6 +54,8 @@ from ._table.columns import read_columns
 from ._table.records import CellRecords, Records, find_library
 from ._table.tables import collect_table
 
+__all__ = ["MissingCells", "ProximityKernel"]
+
 
 class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
     """Similarity of rows, measured on the incomplete, mixed-type table itself.
@@ -137,7 +139,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         was observed.
     prior_ : list of length n_features
         Frequencies of each feature's bins among the fitted rows.
-    missingness_ : list of length n_features
+    missingness_ : list of MissingCells, of length n_features
         Whether missing cells of each feature are informative, and why; with
         ``to_frame()``, and shown as a table in a notebook.
     model_ : Model
