@@ -75,10 +75,10 @@ for finding in re.findall("<li>(.*?)</li>", listed, re.DOTALL):
 # What it does not check
 # ----------------------
 # It reports four or more rows that equal an earlier row, and ids that repeat, but not
-# rows that are nearly equal (:doc:`near_duplicates` finds them). It does not look for two
-# names of one thing (DE, Deutschland), for totals that do not add up, or for limits that
-# you know (an age below 120). A wrong number inside the usual range is named only if it
-# does not fit the rest of its row.
+# rows that are nearly equal (:doc:`near_duplicates` finds them). It does not look for
+# two names of one thing (DE, Deutschland), for totals that do not add up, or for limits
+# that you know (an age below 120). A wrong number inside the usual range is named only
+# if it does not fit the rest of its row.
 #
 # What you do today
 # -----------------

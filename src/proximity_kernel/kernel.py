@@ -342,8 +342,9 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
             counts the observed features with bins; ``certainty`` is the probability of
             the likeliest bin.
             ``level`` is the basis of the estimate: the "evidence" of the observed
-            cells; "determined" by one cell whose code always came with this bin; with "cascade" the rows of the "intersection" (all codes shared)
-            or "union" (at least one shared); "prior": bin frequencies alone.
+            cells; "determined" by one cell whose code always came with this bin; with
+            "cascade", the rows of the "intersection" (all codes shared) or "union" (at
+            least one shared); "prior": bin frequencies alone.
             ``support`` counts the fitted rows that observe the feature, that have the
             determining code, or with "cascade" that match. ``columns``
             (``column_names``) are the three features whose cells changed the estimate
