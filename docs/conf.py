@@ -37,7 +37,8 @@ exclude_patterns = ["_build"]
 nitpicky = True
 # Methods that come from scikit-learn are in the table of methods, without a section.
 nitpick_ignore_regex = [
-    ("py:obj", r"proximity_kernel\.(dask\.)?(Dask)?Proximity\w+\.\w+")
+    ("py:obj", r"proximity_kernel\.(dask\.)?(Dask)?Proximity\w+\.\w+"),
+    ("py:(func|class)", r"sklearn\..+"),  # in its docstrings, without a network
 ]
 # Labels of scikit-learn's pages, in the first sentence of an inherited method.
 suppress_warnings = ["ref.ref"]
@@ -94,7 +95,7 @@ EXAMPLES = [
 
 # What the README and the first page of the site say, in the README.
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-FIRST_SCREEN = README.partition("\n")[2].partition("It is the proximity kernel")[0]
+FIRST_SCREEN = README.partition("\n")[2].partition("[Start](docs")[0]
 FIRST_SCREEN = FIRST_SCREEN.replace("](docs/", "](")
 FIRST_SCREEN = FIRST_SCREEN.replace("](CONTRIBUTING", "](contributing")
 FIRST_SCREEN = FIRST_SCREEN.replace("](paper/docs/", "](")
@@ -156,10 +157,12 @@ def list_names() -> dict[str, str]:
     found = {}
     for module in (
         "",
+        ".cluster",
         ".dask",
         ".datasets",
         ".explanation",
         ".io",
+        ".kernel",
         ".model_file",
         ".outliers",
     ):
@@ -178,9 +181,27 @@ def list_names() -> dict[str, str]:
 
 
 NAMES = list_names()
-# For the template of classes: methods that are described on the page. Those that come
-# from scikit-learn are in the table of methods only.
-autosummary_context = {"ours": set(NAMES.values())}
+# For the templates: the guide page of each name (others: neighbors), and the methods
+# that are described on the page of a class. Other methods of scikit-learn are in the
+# table of methods only, and those for metadata routing nowhere.
+GUIDES = {
+    "choosing": "MissingCells ProximityKernel",
+    "clusters": "Groups ProximityKMeans plot_map plot_profiles",
+    "dask": "DaskProximityKMeans DaskProximityKernel DaskProximityOutliers",
+    "imputation": "ProximityImputer",
+    "model-file": "ModelFileError TRUSTED_TYPES load_model",
+    "outliers": "ProximityOutliers Reason",
+    "prepare": "ColumnSchema FileLayout InputError LoadedTable Schema read_table",
+    "reasons": "Cell Explanation Feature explain",
+    "report": "TableReport",
+    "scale": "LargeTable open_large_table",
+    "start": "load_penguins",
+    "sure": "plot_evidence",
+}
+autosummary_context = {
+    "ours": set(NAMES.values()),
+    "guides": {name: page for page, names in GUIDES.items() for name in names.split()},
+}
 WRITTEN = "|".join(map(re.escape, sorted(NAMES, key=len, reverse=True)))
 PROSE = re.compile(rf"(?<![\[`}}\w])`({WRITTEN})`(?![`\]])")
 
@@ -229,8 +250,19 @@ def adapt_page(app: Any, docname: str, source: list[str]) -> None:
     source[0] = text.replace("](../examples/)", "](generated/examples/index.rst)")
 
 
+def mend_links(_: Any, page: str, __: str, context: dict[str, Any], ___: Any) -> None:
+    """Link the source of a name to its own page.
+
+    viewcode takes all names of a file to be in one module.
+    """
+    if page.startswith("_modules/"):
+        link = r"(/api/([\w.]+)\.html#)(?!\2)[\w.]+"
+        context["body"] = re.sub(link, r"\1\2", context["body"])
+
+
 def setup(app: Any) -> None:
     """Connect the above; Sphinx calls this."""
     app.add_role("name", link_name)
     app.connect("source-read", adapt_page)
+    app.connect("html-page-context", mend_links)
     SphinxDocString._process_param = describe_attribute  # noqa: SLF001 - no option

@@ -76,13 +76,13 @@ for row in np.argsort(scores)[:5]:
 found = odd[np.argsort(scores)[:20]].sum()
 print(f"\n{found} of the 10 planted wines are among the first 20 of {len(wines)}")
 print(f"marked by predict: {(outliers.predict(wines) == -1).sum()}")
-print(f"of as many drawn rows: {outliers.expected_false_alarms_:.1f}")
+print(f"of as many rows sampled from the model: {outliers.expected_false_alarms_:.1f}")
 
 # %%
 # Each cell is compared with what the other cells of its row suggest, and the scores of
 # the cells of a row add up. ``predict`` marks the rows that score higher than 99 % of
-# rows drawn from the fitted model. The scores rank all rows: read the first twenty, or
-# let ``contamination=0.05`` mark the highest 5 %.
+# rows sampled from the fitted model. The scores rank all rows: read the first twenty,
+# or let ``contamination=0.05`` mark the highest 5 %.
 #
 # These wines have strange values, but few are of the third cultivar. Ten wines that
 # agree with each other have no cell that contradicts another.

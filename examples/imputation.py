@@ -39,9 +39,9 @@ print(unsure.to_string(float_format="%.2f"))
 # -------------------------
 # Count it for each column: how many hidden numbers and dates lie within one standard
 # deviation of what was filled in, and how many labels are wrong. With normal errors two
-# of three numbers would lie within. It is more where the estimate is drawn to the
-# middle, and less where there are few values: of the three years only the middle one is
-# near the mean.
+# of three numbers would lie within. More do where the estimate is pulled to the middle,
+# and fewer where there are few values: of the three years only the middle one is near
+# the mean.
 
 ordered = [name for name in whole if whole[name].dtype.kind in "iufM"]
 labels = [name for name in whole if name not in ordered]
@@ -69,10 +69,10 @@ axes.set(xlabel="true body mass (g), hidden", ylabel="filled in, with one deviat
 # %%
 # Several filled tables
 # ---------------------
-# A filled table looks surer than it is: filled cells hold expected values, which vary
-# less than true ones. For a standard error or a test, draw several tables, compute the
-# figure in each, and pool them by Rubin's rules: the variance is that within the tables
-# plus that between them. Here is the mean body mass with its standard error.
+# A filled table looks more certain than it is: filled cells hold expected values, which
+# vary less than true ones. For a standard error or a test, draw several tables, compute
+# the figure in each, and pool them by Rubin's rules: the variance is that within the
+# tables plus that between them. Here is the mean body mass with its standard error.
 
 drawn = [table[column] for table in imputer.draw(holed, n_draws=20)]
 means = np.array([masses.mean() for masses in drawn])
@@ -101,7 +101,7 @@ print(f"mean body mass: {filled[column].mean():.0f}, true {whole[column].mean():
 # What you do today
 # -----------------
 # scikit-learn's imputers take numbers, so labels are encoded and decoded around them.
-# The year, which nothing tells, is left out.
+# The year, which no other column tells, is left out.
 
 
 def fill_encoded(holed: pd.DataFrame, imputer) -> pd.DataFrame:

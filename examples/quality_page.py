@@ -74,10 +74,11 @@ for finding in re.findall("<li>(.*?)</li>", listed, re.DOTALL):
 #
 # What it does not check
 # ----------------------
-# It does not look for duplicate rows (only a repeated id is named), for two names of
-# one thing (DE, Deutschland), for totals that do not add up, or for limits that you
-# know (an age below 120). A wrong number inside the usual range is named only if it
-# does not fit the rest of its row.
+# It reports four or more rows that equal an earlier row, and ids that repeat, but not
+# rows that are nearly equal (:doc:`near_duplicates` finds them). It does not look for
+# two names of one thing (DE, Deutschland), for totals that do not add up, or for limits
+# that you know (an age below 120). A wrong number inside the usual range is named only
+# if it does not fit the rest of its row.
 #
 # What you do today
 # -----------------

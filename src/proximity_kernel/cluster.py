@@ -62,7 +62,7 @@ from .kernel import (
     unpack_kernel,
 )
 
-__all__ = ["ProximityKMeans"]
+__all__ = ["Groups", "ProximityKMeans"]
 AUTO: Literal["auto"] = "auto"
 PROFILE_KEYS = (
     "cluster", "size", "feature", "value", "share", "share_overall", "lift",

@@ -55,7 +55,7 @@ from ._table.columns import read_columns
 from ._table.records import CellRecords, Records, find_library
 from ._table.tables import collect_table
 
-__all__ = ["ProximityKernel"]
+__all__ = ["MissingCells", "ProximityKernel"]
 
 
 class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
@@ -140,7 +140,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         was observed.
     prior_ : list of length n_features
         Frequencies of each feature's bins among the fitted rows.
-    missingness_ : list of length n_features
+    missingness_ : list of MissingCells, of length n_features
         Whether missing cells of each feature are informative, and why; with
         ``to_frame()``, and shown as a table in a notebook.
     model_ : Model
@@ -340,13 +340,15 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
             counts the observed features with bins; ``certainty`` is the probability of
             the likeliest bin.
             ``level`` is the basis of the estimate: the "evidence" of the observed
-            cells, or with "cascade" the rows of the "intersection" (all codes shared)
-            or "union" (at least one shared); "prior": bin frequencies alone.
-            ``support`` counts the fitted rows that observe the feature, or with
-            "cascade" the matching rows. ``columns`` (``column_names``) are the three
-            features whose cells changed the estimate most (-1: no feature), and
-            ``moved`` is by how much: the share of the probability that is in other
-            bins without that cell. With "cascade", no features are listed.
+            cells; "determined" by one cell whose code always came with this bin; with
+            "cascade", the rows of the "intersection" (all codes shared) or "union" (at
+            least one shared); "prior": bin frequencies alone.
+            ``support`` counts the fitted rows that observe the feature, that have the
+            determining code, or with "cascade" that match. ``columns``
+            (``column_names``) are the three features whose cells changed the estimate
+            most (-1: no feature), and ``moved`` is by how much: the share of the
+            probability that is in other bins without that cell. With "cascade", no
+            features are listed.
 
         Examples
         --------

@@ -54,6 +54,14 @@ def test_the_examples_give_what_the_page_shows(place, capfd):
     assert (place / "clusters.csv").exists()
 
 
+def test_the_quoted_reason_is_given(place, capfd):
+    table = (ROOT / "examples" / "patients.csv").read_text(encoding="utf-8")
+    (place / "p.csv").write_text(re.sub("(?m)^P001,[^,]*", "P001,1000", table))
+    assert run_inside("outliers", "p.csv", "--quiet") == 0
+    (quoted,) = re.findall(r'\("(age 1000.*?)"\)', TEXT.replace("\n", " "))
+    assert quoted in capfd.readouterr().out
+
+
 def test_two_files_are_compared_as_their_page_shows(place, capfd):
     blocks = _blocks((ROOT / "docs" / "compare.md").read_text(encoding="utf-8"))
     plain = [text for kind, text in blocks if not kind]

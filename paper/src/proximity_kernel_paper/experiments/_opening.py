@@ -181,7 +181,7 @@ def summarise_verdicts(verdicts: list[Verdict]) -> str:
     groups: dict[str, list[str]] = {}
     for name, words in SUBJECTS.items():
         groups.setdefault(found[name], []).append(words)
-    told = [
+    parts = [
         f"{join_words(names)} {one if len(names) == 1 else many}"
         for verdict, one, many in (
             (YES, "reproduces", "reproduce"),
@@ -191,9 +191,10 @@ def summarise_verdicts(verdicts: list[Verdict]) -> str:
         )
         if (names := groups.get(verdict))
     ]
-    sentence = "; ".join(told)
-    told_of = "The experiments of arXiv 2510.13352, run again."
-    return f"**{sentence[0].upper()}{sentence[1:]}.** {told_of}"
+    sentence = "; ".join(parts)
+    paper = "[arXiv 2510.13352](https://arxiv.org/abs/2510.13352)"
+    told = f"**{sentence[0].upper()}{sentence[1:]}.**"
+    return f"{told} The experiments of {paper}, run again."
 
 
 def join_words(names: list[str]) -> str:
