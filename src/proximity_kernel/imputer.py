@@ -302,7 +302,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         True
         """
         if not is_number(level) or not 0 < level < 1:
-            raise ValueError(f"level must be a number between 0 and 1, got {level!r}.")
+            raise ValueError(f"level must be above 0 and below 1, got {level!r}.")
         table = self._collect(X)
         fills = self._estimate(table, "mean", level)
         made = []

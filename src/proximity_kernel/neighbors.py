@@ -101,7 +101,7 @@ class _NearestRows(KernelEstimator):
         return coded
 
     def _set_index(self, index: Index) -> None:
-        """Set the index of the fitted rows, and their number."""
+        """Store the search index of the fitted rows, and how many rows there are."""
         self._index = index
         self.n_samples_fit_ = len(index.groups.inverse)
 

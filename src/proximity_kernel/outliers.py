@@ -426,19 +426,21 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         n : int, default=3
             Maximum number of cells of a row.
         among : frame, array or list of rows, or None, default=None
-            Rows in which an expectation is checked, best the fitted rows (the estimator
-            does not keep them). An expectation compares numbers by bins, and rows with
-            exactly the same number can differ from the rest of the bin. None is X. An
-            expectation for which `among` has fewer than five such rows is not checked.
+            Rows in which the value expected in a cell is checked; None means X. The
+            fitted rows are best; the estimator does not keep them. The check is needed
+            because bins suggest the expected value, and rows with exactly the same
+            numbers can differ from the rest of their bins. It is skipped if fewer than
+            five rows of `among` have the values of the cells that suggest it.
 
         Returns
         -------
         list of length n_samples, of lists of Reason
-            The cells with a score, the highest first; not those that agree with most
-            of at least five other rows of `among` with the same values of the cells
-            that suggest another one, unless they are numbers beyond 95 % of their
-            column. With ``to_frame()``, one line for each reason (as a sentence in the
-            column "reason"), and shown as a table in a notebook.
+            The cells with a score, the highest first. A cell is left out if at least
+            five other rows of `among` have the values of the cells that suggest another
+            value for it, and most of these rows agree with the cell; but a number above
+            or below 95 % of its column is kept. With ``to_frame()``, one line for each
+            reason (as a sentence in the column "reason"), and shown as a table in a
+            notebook.
         """
         most = check_count("n", n, 1)
         coded = self._code(X)
@@ -500,7 +502,8 @@ def fit_like(kernel: ProximityKernel, columns: tuple[Column, ...]) -> Any:
     Parameters
     ----------
     kernel : ProximityKernel
-        Its `n_bins` are used if they are numbers, else 8; "cascade" is replaced.
+        Its options are used, but `n_bins` is 8 unless it is a number or numbers, and
+        `matching` is "pairwise".
     columns : tuple of Column
 
     Returns

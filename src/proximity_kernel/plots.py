@@ -150,9 +150,10 @@ def plot_evidence(estimator: Any, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        A heat map: a cell is the evidence that the feature on the left gives for the
-        feature below, with its weight in estimates of missing cells. Columns that
-        repeat each other share this weight, so 0 does not mean unrelated.
+        A heat map. A cell is the evidence that the feature on the left gives about the
+        feature below, multiplied by its weight in estimates of missing cells. Among
+        columns that repeat each other, one can have all the weight, so 0 does not mean
+        unrelated.
 
     Examples
     --------

@@ -295,7 +295,7 @@ def test_where_keeps_the_rows_that_meet_a_condition(where, rows):
     [
         ("age", "a sign is expected"),
         ("agee > 3", "has no column 'agee', did you mean 'age'"),
-        ("age > old", "'age' is compared with a number, not 'old'"),
+        ("age > old", "'age' must be compared with a number, got 'old'"),
         ("age > 3 and", "a column is expected"),
         ("(age > 3", "a parenthesis is not closed"),
         ("sex > f", "'sex' has no order; use == or !="),

@@ -147,7 +147,7 @@ def _find_mode(path: str) -> int:
 
 
 def _open_stream(path: Path, before: os.stat_result) -> BinaryIO | None:
-    """Open a device, a pipe or the file of standard output; None for other files."""
+    """Open a device, a pipe or the file that is standard output; else return None."""
     if not stat.S_ISREG(before.st_mode):
         flags = os.O_WRONLY | getattr(os, "O_BINARY", 0)  # never creates a file
         return os.fdopen(os.open(path, flags), "wb")

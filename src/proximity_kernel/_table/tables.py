@@ -96,7 +96,7 @@ class Header:
     named: bool
 
     def refuse(self, found: dict[str, Any]) -> NoReturn:
-        """Raise an error with an example of each family of cells in the column."""
+        """Raise an error: the column mixes types of cells, with an example of each."""
         if "complex" in found:  # the phrase is scikit-learn's
             raise ValueError(
                 f"Complex data not supported: {self.place}; keep the real part, or "

@@ -41,7 +41,8 @@ def check_files(command: str, options: argparse.Namespace) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        Name of each option for an output, such as "report" -> the format to write.
+        The format to write for each output; the keys are the names of the options,
+        such as "report".
     """
     given = vars(options)
     for path in (given[name] for name in _TABLES if given.get(name)):

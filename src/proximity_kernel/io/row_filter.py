@@ -154,7 +154,7 @@ class _Condition:
             cells = cells.astype("category").cat
             wanted, cells = self._find_category(name, cells, sign, value), cells.codes
         if pd.isna(wanted):
-            raise self._error(f"{name!r} is compared with a {kind}, not {value!r}")
+            raise self._error(f"{name!r} must be compared with a {kind}, got {value!r}")
         observed = self._get_cells(name).notna()
         return np.asarray(_COMPARISONS[sign](cells, wanted) & observed, bool)
 

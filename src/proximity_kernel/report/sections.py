@@ -315,7 +315,7 @@ def describe_evidence(
     Returns
     -------
     dict or None
-        ``names`` of the columns that say most about others, or that others say most about, ``rows`` of the
+        ``names`` of the columns with the largest shares, ``rows`` of the
         matrix (see `measure_information`), ``n_others`` (number of columns that are not
         shown), and the ``pairs`` with the largest shares. None if there are fewer than
         two columns, or with ``matching="cascade"``, which counts no pairs.
