@@ -123,14 +123,16 @@ class CodedTable:
         """Find the distinct rows of leaves, or of bins if there are no leaves."""
         if len(self.bins) < len(self.index):  # already distinct, for the cascade
             return self
+        leaves = None
         if self.leaves is None:
-            found = CodedTable(*find_distinct(self.bins, n_bins))
+            bins, counts, place = find_distinct(self.bins, n_bins)
         else:
             most = np.maximum(n_bins, MOST_LEAVES + 1)
-            leaves, counts, index = find_distinct(self.leaves, most)
+            leaves, counts, place = find_distinct(self.leaves, most)
             bins = np.empty_like(leaves)
-            bins[index] = self.bins
-            found = CodedTable(bins, counts, index, leaves)
+            bins[place] = self.bins
+        # Rows coded for the cascade are in another order than those of the table.
+        found = CodedTable(bins, counts, place[self.index], leaves)
         return replace(found, columns=self.columns, model=self.model)
 
     def take_stored_rows(self) -> CodedTable:
@@ -664,6 +666,19 @@ def build_representation(
     if matcher.leaves_bins_out or not layout.entry_weights.all():
         matrix.eliminate_zeros()
     return matrix
+
+
+def check_columns(matrix: sp.csr_array, n_columns: int) -> None:
+    """Raise ValueError unless represented rows have the fitted number of columns.
+
+    Compiled loops do not check this, and would read outside their arrays.
+    """
+    if matrix.shape[1] != n_columns:
+        raise ValueError(
+            f"The rows are represented by {matrix.shape[1]:,} columns, the fitted rows "
+            f"by {n_columns:,}: the kernel was fitted again after the estimator, or "
+            "while the estimator was used. Fit the estimator again."
+        )
 
 
 def normalize_rows(matrix: sp.csr_array, n_features: int, power: float = 1.0) -> None:

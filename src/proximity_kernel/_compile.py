@@ -41,7 +41,8 @@ def compiled(function: _Function) -> _Function:
     loop = numba.njit(**_OPTIONS)(_add_cache_key(function))
     # If neither the package's folder nor the user's cache can be written to (as in a
     # read-only container), compile in every process.
-    with suppress(RuntimeError, OSError):
+    # A plain function, if NUMBA_DISABLE_JIT is set, has no `py_func`.
+    with suppress(RuntimeError, OSError, AttributeError):
         loop._cache = _Cache(loop.py_func)  # noqa: SLF001  (numba sets its own there)
     return loop  # type: ignore[no-any-return]  # numba has no types
 

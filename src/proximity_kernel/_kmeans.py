@@ -28,6 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ._coded import check_columns
 from ._compile import compiled, inlined
 from ._model import Model
 from ._shared.resources import Threads
@@ -219,6 +220,7 @@ def distances_to(rows: Rows, centers: NDArray[Any]) -> NDArray[np.float64]:
     -------
     ndarray of shape (n_rows, n_clusters)
     """
+    check_columns(rows.matrix, centers.shape[1])
     centers = centers.astype(np.float64)
     distances = np.empty((len(rows.counts), len(centers)))
     with Threads(rows.n_threads) as threads:
@@ -616,6 +618,7 @@ def nearest_centers(rows: Rows, centers: NDArray[Any]) -> Clustering:
     Clustering
         With ``n_iter`` 0.
     """
+    check_columns(rows.matrix, centers.shape[1])
     with Threads(rows.n_threads) as threads:
         state = _State(rows, len(centers), threads)
         state.assign(centers, np.zeros(len(centers)))

@@ -37,7 +37,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ._coded import FullScore
+from ._coded import FullScore, check_columns
 from ._compile import compiled, inlined
 from ._shared.resources import one_blas_thread, run_pieces
 from ._shared.sklearn_bases import Matrix, make_csr
@@ -374,6 +374,8 @@ def find_nearest(
     >>> indices.tolist()
     [[0, 2], [0, 1], [0, 2]]
     """
+    if rows is not None:
+        check_columns(rows, index.groups.matrix.shape[1])
     asked = index.groups if rows is None else group_rows(rows)
     n, dtype = asked.matrix.shape[0], asked.matrix.dtype
     n_kept = min(k, index.n_groups)
@@ -424,6 +426,8 @@ def find_near(
     >>> starts.tolist(), indices.tolist()
     ([0, 3, 5, 7], [0, 1, 2, 0, 1, 0, 2])
     """
+    if rows is not None:
+        check_columns(rows, index.groups.matrix.shape[1])
     asked = index.groups if rows is None else group_rows(rows)
     n, dtype = asked.matrix.shape[0], asked.matrix.dtype
     step = max(1, min(_HITS // _TILE_ROWS, index.queries_at_once))

@@ -389,3 +389,15 @@ def test_rows_that_are_not_looked_at_would_have_stayed(n_clusters, dtype, monkey
     assert quick.n_iter == whole.n_iter > 1
     assert_array_equal(quick.labels, whole.labels)
     assert_array_equal(quick.centers, whole.centers)
+
+
+def test_distinct_rows_keep_their_order_with_the_cascade():
+    table = [[9.0, "a"], [1.0, "b"], [9.5, "b"], [1.5, "a"]]
+    kernel = ProximityKernel(matching="cascade")
+    km = ProximityKMeans(4, kernel=kernel, random_state=0).fit(table)
+    assert km.labels_.tolist() == [int(km.predict([row])[0]) for row in table]
+    assert km.transform(table).argmin(axis=1).tolist() == km.labels_.tolist()
+    kernel = ProximityKernel(2, matching="cascade")
+    one = ProximityKMeans(1, kernel=kernel).fit(table, sample_weight=[100, 1, 1, 1])
+    four = ProximityKMeans(1, kernel=kernel).fit([table[0]] * 100 + table[1:])
+    np.testing.assert_allclose(one.cluster_centers_, four.cluster_centers_, atol=1e-6)

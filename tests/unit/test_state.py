@@ -11,6 +11,7 @@ from strategies import (
     plain,
 )
 
+from proximity_kernel import ProximityKernel, ProximityKMeans, ProximityNeighbors
 from proximity_kernel import _model as model
 
 
@@ -151,3 +152,13 @@ def test_an_error_about_the_second_table_says_so(narrow):
     with pytest.raises(ValueError, match="2 features") as caught:
         pk.kernel(narrow, np.zeros((3, 2)))
     assert "Y" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("make", [ProximityNeighbors, ProximityKMeans])
+def test_a_kernel_that_is_fitted_again_is_an_error_not_a_crash(make, wide):
+    options = {} if make is ProximityNeighbors else {"n_clusters": 3}
+    estimator = make(kernel=ProximityKernel(2), **options).fit(wide)
+    estimator.kernel_.set_params(n_bins=200).fit(wide)
+    ask = estimator.kneighbors if make is ProximityNeighbors else estimator.predict
+    with pytest.raises(ValueError, match="Fit the estimator again"):
+        ask(wide)

@@ -266,3 +266,11 @@ def test_standard_output_by_its_name_is_continued(tmp_path, kind):
     held = done.stdout or log.read_bytes().removeprefix(b"old\n")
     assert held == b"before\nheld\nafter\n"
     assert link.is_symlink()
+
+
+def test_a_long_name_of_several_bytes_a_letter_can_be_written(tmp_path):
+    path = tmp_path / ("日" * 75 + ".csv")
+    with whole_file(path) as file:
+        file.write(b"x")
+    assert path.read_bytes() == b"x"
+    assert list(tmp_path.iterdir()) == [path]

@@ -46,7 +46,7 @@ def count_threads(n_jobs: int | None) -> int:
         if get_active_backend()[0].nesting_level:
             return 1
         limit = os.environ.get("OMP_NUM_THREADS", "")
-        return min(cores, int(limit)) if limit.isdigit() and int(limit) else cores
+        return min(cores, int(limit)) if limit.isdecimal() and int(limit) else cores
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 

@@ -24,7 +24,7 @@ try:
 except ImportError:  # pragma: no cover  (Windows: leftovers stay)
     fcntl = None  # type: ignore[assignment]
 
-_LONGEST = 100  # characters of the file's name that the temporary name repeats
+_LONGEST = 100  # bytes of the file's name that the temporary name repeats
 
 
 def is_device(path: Path) -> bool:
@@ -42,7 +42,12 @@ def name_beside(path: Path) -> Path:
     In the same folder, because a rename is atomic only within a file system. The name
     is new each time, because other processes may be writing too.
     """
-    return path.resolve().with_name(f".{path.name[:_LONGEST]}.{uuid4().hex}.part")
+    return path.resolve().with_name(f".{_shorten(path.name)}.{uuid4().hex}.part")
+
+
+def _shorten(name: str) -> str:
+    """Truncate a file name to 100 bytes, so that the temporary name is not too long."""
+    return os.fsencode(name)[:_LONGEST].decode(errors="ignore")
 
 
 @contextmanager
@@ -183,7 +188,7 @@ def _lock(file: BinaryIO, *, wait: bool = True) -> bool:
 
 def _remove_leftovers(path: Path) -> None:
     """Remove the temporary files of writers of this file that were killed."""
-    pattern = f".{glob.escape(path.name[:_LONGEST])}.{'[0-9a-f]' * 32}.part"
+    pattern = f".{glob.escape(_shorten(path.name))}.{'[0-9a-f]' * 32}.part"
     for part in path.resolve().parent.glob(pattern):
         with suppress(OSError):
             if not stat.S_ISREG(part.lstat().st_mode):
