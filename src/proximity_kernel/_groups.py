@@ -60,6 +60,7 @@ _NULLS = 3  # null tables for each sample
 _LEAST_KEPT = 0.45  # least shrinkage factor of differences from the mean
 _ALWAYS = (2, 3, 4)  # numbers whose spread among the null tables is pooled
 _DEVIATIONS = 2.5  # standard deviations of the null tables that the fall must exceed
+_FAR_MORE = 1.5  # ratio of excesses for a number after a gap
 _N_TERMS = 40  # number of terms of the Hermite series
 _STEPS = 50  # power iterations to find the first axis
 _LEAST_PAIRS = 10  # minimum number of rows that observe both columns
@@ -153,9 +154,10 @@ def find_groups(
         numbers = sorted({*_ALWAYS, *(k for own in stable for k in own)})
         few = [sample[:_MOST_IN_NULL] for sample in samples]
         excess = _measure_excess(rows.matrix, few, numbers, table, represent)
+        means = {k: float(own.mean()) for k, own in excess.items()}
         for s, own in enumerate(stable):
-            if any(excess[k][s] > _DEVIATIONS for k in own):
-                found[s] = max(own)
+            kept = [k for k in own if excess[k][s] > _DEVIATIONS]
+            found[s] = max(_end_at_gap(kept, means), default=1)
     votes = Counter(found)
     best = max(votes, key=lambda k: (votes[k], stability.get(k, 0)))
     capped = round(_SHARE * float(rows.counts.sum())) > _MOST_ROWS
@@ -297,6 +299,26 @@ def _choose_stable(strengths: dict[int, list[list[float]]]) -> list[list[int]]:
             last += 1
         stable.append([k for k in own if k <= last and own[k] >= least])
     return stable
+
+
+def _end_at_gap(numbers: list[int], excess: dict[int, float]) -> list[int]:
+    """Keep ascending numbers up to a gap, unless the inertia falls far more after it.
+
+    Bins can cut groups into smaller groups that are stable: three groups into eight.
+    Then the numbers in between are not stable, and the excess is about the same.
+
+    >>> _end_at_gap([3, 7, 8], {3: 15, 7: 19, 8: 16})
+    [3]
+    >>> _end_at_gap([2, 4], {2: 9, 4: 50})
+    [2, 4]
+    """
+    kept: list[int] = []
+    for k in numbers:
+        gap = bool(kept) and k > kept[-1] + 1
+        if gap and excess[k] < _FAR_MORE * max(excess[j] for j in kept):
+            break
+        kept.append(k)
+    return kept
 
 
 def _shrink_to_mean(strengths: _Floats) -> _Floats:

@@ -174,7 +174,7 @@ def test_the_sentence_counts_the_samples():
 
 def test_a_steadier_number_is_preferred():
     flat = [[1.0, 1.0]] * 10
-    shaky = [[0.9, 0.8], [0.8, 0.9]] * 5
+    shaky = [[1.0, 0.9], [0.9, 1.0]] * 5
     assert _groups._choose_stable({3: flat, 4: shaky}) == [[3, 4]] * 10
     assert _groups._choose_stable({3: flat, 5: shaky}) == [[3]] * 10
     shaky = [[0.8, 0.7], [0.7, 0.8]] * 5

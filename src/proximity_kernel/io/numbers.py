@@ -407,7 +407,9 @@ def _cut_unit(text: str, units: tuple[str, ...]) -> str:
     if not re.search(r"\d", text):
         return text
     bare = text.replace(units[0], "").strip()
-    return re.sub(r"^([+-])\s+|(?<=^\()\s+|\s+(?=\)$)", r"\1", bare)
+    if bare.startswith("(") and bare.endswith(")"):
+        return f"({bare[1:-1].strip()})"
+    return re.sub(r"^([+-])\s+", r"\1", bare)
 
 
 def _convert_quantity(text: str, units: tuple[str, ...]) -> str:
