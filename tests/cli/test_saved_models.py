@@ -53,6 +53,7 @@ def test_other_models_hold_no_ids(command, table, tmp_path, capfd):
 def crafted(notes):
     """Notes that do not fit the model."""
     schema, cases = notes["schema"], notes["ids"]["case"]
+    wrong = {"kind": "words", "format": "d:m:y", "unit": "kg, ell", "missing": [1]}
     used = [{**one, "role": "used"} for one in schema["columns"]]
     return {
         "a number": {"schema": 3},
@@ -62,6 +63,16 @@ def crafted(notes):
         "other columns": {"schema": {**schema, "columns": used}},
         "an order of none": {
             "schema": {**schema, "columns": [{**schema["columns"][0], "order": None}]}
+        },
+        **{
+            f"an unknown {name}": {
+                **notes,
+                "schema": {
+                    **schema,
+                    "columns": [{**one, name: value} for one in schema["columns"]],
+                },
+            }
+            for name, value in wrong.items()
         },
         "an id less": {**notes, "ids": {"case": cases[:-1]}},
         "ids of numbers": {**notes, "ids": {"case": list(range(30))}},

@@ -27,6 +27,7 @@ from ..io import (
     read_table,
 )
 from ..io.read import open_large
+from ..io.typed_columns import check_schema
 from ..io.write import BATCHED_FORMATS
 from ..kernel import code_table, fit_coded
 from ..model_file import ModelFileError, _load_with_notes
@@ -224,6 +225,7 @@ def _read_schema(path: str, estimator: Any, notes: dict[str, Any]) -> Schema:
     """
     try:
         schema = Schema.from_dict(notes["schema"])
+        check_schema(schema)
         fits = schema.names("used") == estimator.feature_names_in_.tolist()
         ids = notes.get("ids", {}).values()
         fits = fits and all(len(own) == estimator.n_samples_fit_ for own in ids)
