@@ -21,6 +21,7 @@ from ._imputation import (
     draw_missing,
     estimate_missing,
     list_chances,
+    list_labels,
     warn_of_unfilled,
 )
 from ._model import Model
@@ -45,15 +46,16 @@ from ._shared.options import (
 from ._shared.resources import count_threads
 from ._shared.sklearn_bases import TableT, Transformer, Weighted
 from ._table.filling import (
-    OBJECTS,
     Fill,
     append_columns,
     as_pandas,
     fill_table,
     find_objects,
+    is_objects,
     make_records,
     make_uncertainty,
     mark_missing,
+    merge_objects,
     select_columns,
 )
 from ._table.tables import collect_table
@@ -350,7 +352,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         table = self._collect(X)
         coded = self._code(table)
         found = list_chances(coded.model, self.number_model_, coded, self._threads)
-        return make_records(table, found)
+        return make_records(table, found, list_labels(coded.model, self.number_model_))
 
     def draw(self, X: TableT, n_draws: int = 5) -> list[TableT]:
         """Draw filled tables at random, for multiple imputation.
@@ -447,8 +449,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
             return sample, find_objects(table, coded.columns)
 
         def merge(a: _Learned, b: _Learned) -> _Learned:
-            pairs = zip(a[1], b[1], strict=True)
-            objects = tuple(max(pair, key=OBJECTS.index) for pair in pairs)
+            objects = tuple(map(merge_objects, a[1], b[1]))
             return merge_samples(a[0], b[0]), objects
 
         found = merge_all(map(look, batches), merge)
@@ -518,7 +519,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         kernel = unpack_kernel(state)
         objects = tuple(state.values["objects"])
         check(len(objects) == len(kernel.model_.types), "objects of other columns")
-        check(all(one in OBJECTS for one in objects), "unknown objects")
+        check(all(map(is_objects, objects)), "unknown objects")
         self.number_model_ = unpack_numbers(state.part("numbers"), kernel.model_)
         self.kernel_, self._objects = kernel, objects
 

@@ -156,7 +156,7 @@ class ReadOptions:
     header_rows: int | None = None
     skip_rows: int | None = None
     names: Any = None
-    sheet: str | int | None = None
+    sheet: Any = None
     missing: Any = ()
     default_missing: bool = True
     ids: Any = ()
@@ -237,9 +237,9 @@ def _is_encoding(name: str) -> bool:
 
 def _is_whole(value: Any) -> bool:
     """Whether a value is a whole number, at least 0, and no boolean."""
-    return (
-        isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
-    )
+    if type(value).__name__ in _BOOLEANS or not isinstance(value, Integral):
+        return False
+    return int(value) >= 0
 
 
 def _read_list(option: str, value: Any) -> tuple[Any, ...]:
