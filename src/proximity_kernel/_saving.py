@@ -27,6 +27,7 @@ import tempfile
 import zipfile
 import zoneinfo
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -569,6 +570,7 @@ def write_estimator(
     notes : mapping, optional
         JSON values that are kept beside the estimator.
     """
+    estimator = copy(estimator)  # another thread may fit it again
     check_is_fitted(estimator)
     state = pack_estimator(estimator)
     try:

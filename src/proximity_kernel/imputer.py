@@ -44,7 +44,13 @@ from ._shared.options import (
     make_random_state,
 )
 from ._shared.resources import count_threads
-from ._shared.sklearn_bases import TableT, Transformer, Weighted
+from ._shared.sklearn_bases import (
+    TableT,
+    Transformer,
+    Weighted,
+    of_one_fit,
+    replaces_fit,
+)
 from ._table.filling import (
     Fill,
     append_columns,
@@ -180,6 +186,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         self.__fit_coded__(X, sample_weight)
         return self
 
+    @replaces_fit
     def __fit_coded__(self, X: Any, sample_weight: Any = None) -> CodedTable:
         self._check_options()
         table = collect_table(X)
@@ -190,6 +197,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         self._learn(kernel, [(table, coded)], copies)
         return coded
 
+    @replaces_fit
     def fit_batches(self, batches: Any) -> Self:
         """Learn to fill a table from its batches, which are read three times.
 
@@ -221,6 +229,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         self._learn(kernel, ((table, code_table(kernel, table)) for table in tables))
         return self
 
+    @of_one_fit
     def transform(self, X: TableT) -> TableT:
         """Fill the missing cells of a table, in a copy of it.
 
@@ -242,6 +251,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
             filled = as_pandas(filled)  # scikit-learn would lose the types of columns
         return filled  # type: ignore[no-any-return]
 
+    @replaces_fit
     def fit_transform(
         self, X: TableT, y: Any = None, sample_weight: Any = None
     ) -> TableT:
@@ -259,6 +269,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         table: TableT = collect_table(X)
         return self.fit(table, y, sample_weight).transform(table)
 
+    @of_one_fit
     def uncertainty(self, X: TableT) -> TableT:
         """Measure how uncertain the filled values are.
 
@@ -278,6 +289,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         made = make_uncertainty(table, self._estimate(table, "mean"))
         return self._drop_empty(made)  # type: ignore[no-any-return]
 
+    @of_one_fit
     def interval(self, X: TableT, level: float = 0.9) -> tuple[TableT, TableT]:
         """Estimate intervals in which missing numbers and dates lie.
 
@@ -322,6 +334,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
     @overload
     def probabilities(self, X: TableT) -> TableT: ...
 
+    @of_one_fit
     def probabilities(self, X: Any) -> Any:
         """List the probabilities of the labels of missing cells.
 
@@ -354,6 +367,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         found = list_chances(coded.model, self.number_model_, coded, self._threads)
         return make_records(table, found, list_labels(coded.model, self.number_model_))
 
+    @of_one_fit
     def draw(self, X: TableT, n_draws: int = 5) -> list[TableT]:
         """Draw filled tables at random, for multiple imputation.
 
@@ -388,6 +402,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
             filled.append(self._fill(table, self._restore_types(fills)))
         return filled
 
+    @of_one_fit
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the filled table.
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from proximity_kernel import ProximityImputer
@@ -199,3 +200,46 @@ def test_labels_of_numbers_and_none(name):
     assert len(known) == 4 * 4  # two labels, the third bin's and any other
     row = {"p": np.array([np.nan]), "x": np.array([2.0])}
     assert describe_types(imputer.probabilities(make(row))) == describe_types(known)
+
+
+ARROW = {
+    "date64": pa.date64(),
+    "decimal256": pa.decimal256(50, 2),
+    "decimal32": pa.decimal32(5, 2),
+    "run ends": pa.run_end_encoded(pa.int32(), pa.float64()),
+    "far": pa.timestamp("s", "Europe/Berlin"),
+    "unknown zone": pa.timestamp("s", "Mars/Phobos"),
+}
+
+
+@pytest.mark.parametrize("name", ARROW)
+@pytest.mark.parametrize("pandas", [False, True])
+def test_a_row_alone_keeps_the_type_of_arrow(name, pandas):
+    kind, far = ARROW[name], 10**12 if name == "far" else 10**9  # beyond the year 9999
+    seconds = pa.array([None, *(86_400 * i + far for i in range(N_ROWS - 1))])
+    if pa.types.is_run_end_encoded(kind):
+        cells = pc.run_end_encode(seconds.cast(pa.float64()))
+    elif pa.types.is_decimal(kind):
+        cells = pc.divide(seconds, 10**9).cast(pa.decimal128(20, 2)).cast(kind)
+    elif pa.types.is_date(kind):
+        cells = seconds.view(pa.timestamp("s")).cast(kind)
+    else:
+        cells = seconds.view(kind)
+    cells = pa.chunked_array([cells])
+    other = pa.array(range(N_ROWS))
+    table = pa.table({"seen": cells, "n": other})
+    if pandas:
+        seen = pd.Series(pd.arrays.ArrowExtensionArray(cells))
+        table = pd.DataFrame({"seen": seen, "n": range(N_ROWS)})
+    imputer = ProximityImputer().fit(table)
+    first = table.head(1) if pandas else table.slice(0, 1)
+    for filled in (imputer.transform(table), imputer.transform(first)):
+        made = pa.table({"seen": pa.array(filled["seen"])}) if pandas else filled
+        assert made.schema.field("seen").type == kind
+        plain = made["seen"].combine_chunks()
+        if pa.types.is_run_end_encoded(kind):
+            plain = pc.run_end_decode(plain)
+        assert plain.null_count == 0
+        if not pandas and filled.num_rows == 1:
+            assert plain.equals(beside)
+        beside = plain.slice(0, 1)

@@ -366,12 +366,19 @@ def _name_dates(dtype: nw.Datetime) -> str:
 
 
 def read_dtype(series: nw.Series[Any]) -> Any:
-    """Return the dtype of a series; narwhals does not know all time zones of pandas."""
-    dtype = series.dtype
-    native = getattr(series.to_native(), "dtype", None)
+    """Return the dtype of a series; narwhals does not know all dates and decimals."""
+    dtype, held = series.dtype, series.to_native()
+    native = getattr(held, "dtype", None)
     if dtype == nw.Unknown and getattr(native, "tz", None) is not None:
         return nw.Datetime(native.unit, str(native.tz))  # type: ignore[union-attr]
-    return dtype
+    name = str(getattr(held, "type", ""))
+    return (
+        nw.Date()
+        if name == "date64[ms]"
+        else nw.Decimal()
+        if name.startswith("decimal")
+        else dtype
+    )
 
 
 def mark_missing(table: Any) -> _Array:
@@ -616,8 +623,7 @@ def _infer_values(fill: Fill) -> Any:
 def _convert_values(series: Any, fill: Fill) -> Any:
     """Convert the values to the dtype of a column; dates are in UTC."""
     dtype = read_dtype(nw.from_native(series, series_only=True))
-    # narwhals does not know date64 of arrow.
-    if dtype.is_temporal() or (dtype == nw.Unknown and fill.type.family in TIMES):
+    if dtype.is_temporal():
         # Categories that are dates can have any unit, and the libraries do not
         # support them all.
         unit = "ns" if getattr(dtype, "time_unit", None) == "ns" else "us"
@@ -710,6 +716,10 @@ def _fill_chunks(chunks: Any, fill: Fill) -> Any:
     """Fill the missing cells in a copy of an arrow column."""
     pa = import_module("pyarrow")
     dtype = chunks.type
+    if pa.types.is_run_end_encoded(dtype):
+        compute = import_module("pyarrow.compute")
+        plain = _fill_chunks(compute.run_end_decode(chunks), fill)
+        return compute.run_end_encode(plain, run_end_type=dtype.run_end_type)
     if _needs_own_type(chunks, fill):
         made = pa.array(_infer_values(fill))
         if fill.zone:
@@ -718,10 +728,6 @@ def _fill_chunks(chunks: Any, fill: Fill) -> Any:
         return pa.chunked_array([made])
     if pa.types.is_dictionary(dtype):
         return _fill_dictionary(pa, chunks, fill)
-    if pa.types.is_run_end_encoded(dtype):
-        compute = import_module("pyarrow.compute")
-        plain = _fill_chunks(compute.run_end_decode(chunks), fill)
-        return compute.run_end_encode(plain, run_end_type=dtype.run_end_type)
     if pa.types.is_string_view(dtype):  # arrow cannot take from views yet
         return _fill_chunks(chunks.cast(pa.string()), fill).cast(dtype)
     # Append the values, and take the cells by position: arrow can replace cells only of
