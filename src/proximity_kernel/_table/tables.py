@@ -258,8 +258,6 @@ def _unwrap_series(series: Any) -> Any:
             held = import_module("pyarrow.compute").run_end_decode(held)
         if pa.types.is_string_view(held.type):
             held = held.cast(pa.string())  # arrow cannot filter views yet
-        if pa.types.is_timestamp(held.type):  # in UTC, for years that Python lacks
-            held = held.cast(pa.timestamp(held.type.unit))
         series = nw.from_native(held, series_only=True).alias(series.name)
     # numpy has no type for such cells, or arrow cannot convert to it.
     odd = isinstance(series.dtype, nw.Unknown) and series.implementation.is_pyarrow()
@@ -272,6 +270,18 @@ def _unwrap_series(series: Any) -> Any:
                 f"{series.to_native().type}; cast it to timestamp('s')."
             ) from None
     return series
+
+
+def drop_zone(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Convert a column of arrow to UTC, without a time zone; return others unchanged.
+
+    Arrow cannot convert times in an unknown zone, nor in years that Python lacks.
+    """
+    held: Any = series.to_native()
+    if not series.implementation.is_pyarrow():
+        return series
+    plain = import_module("pyarrow").timestamp(held.type.unit)
+    return nw.from_native(held.cast(plain), series_only=True)
 
 
 def _split_rows(rows: Sequence[Any]) -> list[_Array]:
