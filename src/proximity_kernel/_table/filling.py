@@ -372,13 +372,9 @@ def read_dtype(series: nw.Series[Any]) -> Any:
     if dtype == nw.Unknown and getattr(native, "tz", None) is not None:
         return nw.Datetime(native.unit, str(native.tz))  # type: ignore[union-attr]
     name = str(getattr(held, "type", ""))
-    return (
-        nw.Date()
-        if name == "date64[ms]"
-        else nw.Decimal()
-        if name.startswith("decimal")
-        else dtype
-    )
+    if name.startswith("decimal"):
+        return nw.Decimal()
+    return nw.Date() if name == "date64[ms]" else dtype
 
 
 def mark_missing(table: Any) -> _Array:

@@ -285,6 +285,16 @@ def _is_known(column: ColumnSchema) -> bool:
     )
 
 
+def is_written_as(column: ColumnSchema, text: str) -> bool:
+    """Whether a text is one number or date in the format of a column."""
+    if column.kind not in ("numbers", "dates") or not _are_texts([text]):
+        return False
+    cells = TextColumn.from_categories(pd.Series([text], dtype="category"), [])
+    form = column.format or ("iso" if column.kind == "dates" else "1.5")
+    bare = numbers.remove_unit(cells, column.unit).values
+    return len(bare) == 1 and bool(pd.notna(parse_format(form, bare)).all())
+
+
 def _are_texts(values: Iterable[Any]) -> bool:
     return all(type(value) is str for value in values)
 
