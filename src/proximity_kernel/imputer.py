@@ -60,7 +60,6 @@ from ._table.filling import (
     is_objects,
     make_records,
     make_uncertainty,
-    mark_missing,
     merge_objects,
     select_columns,
 )
@@ -506,7 +505,9 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
             return filled
         model = self.kernel_.model_
         names = self._name_indicators(model, model.names)
-        marks = mark_missing(table)[:, self.indicator_features_]
+        marks = np.zeros((len(table), len(names)), bool)
+        for k, j in enumerate(self.indicator_features_):
+            marks[fills[j].rows, k] = True
         return append_columns(filled, names, marks)
 
     def _drop_empty(self, table: Any) -> Any:

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._saving import is_zone
-from .columns import DAY, Column, ColumnType, name_label, read_columns
+from .columns import DAY, Column, ColumnType, name_label
 from .tables import Header, split_table
 
 TIMES = ("dates", "durations")
@@ -375,11 +375,6 @@ def read_dtype(series: nw.Series[Any]) -> Any:
     if name.startswith("decimal"):
         return nw.Decimal()
     return nw.Date() if name == "date64[ms]" else dtype
-
-
-def mark_missing(table: Any) -> _Array:
-    """Return the mask of missing cells of a table, shape (n_samples, n_features)."""
-    return np.column_stack([~column.observed for column in read_columns(table)])
 
 
 def append_columns(table: Any, names: Sequence[str], columns: _Array) -> Any:

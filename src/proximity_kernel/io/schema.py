@@ -6,7 +6,7 @@ is needed to read other rows of the same table in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from html import escape
 from itertools import chain
@@ -20,6 +20,7 @@ Role = Literal["used", "id", "left out"]
 Kind = Literal["numbers", "dates", "categories", "ordered", "unchanged"]
 SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 _LISTS = ("missing", "ids", "only", "drop", "categorical", "numeric", "names")
+_FLAGS = ("default_missing", "ignore_case", "keep_totals")
 _BOOLEANS = ("bool", "bool_")  # names of the types, because of numpy's
 # Options about the layout of a file; a type of file that is not named here has none.
 _LAYOUT_OPTIONS = {
@@ -174,30 +175,18 @@ class ReadOptions:
             value = getattr(self, name)
             if value is not None or name != "names":
                 object.__setattr__(self, name, _read_list(name, value))
-        for name in ("default_missing", "ignore_case", "keep_totals", "day_first"):
-            found = type(value := getattr(self, name)).__name__ in _BOOLEANS
-            if not found and (value is not None or name != "day_first"):
-                raise _refuse(name, "True or False", value)
-        for name in ("header_rows", "skip_rows"):
-            value = getattr(self, name)
-            if value is not None and not _is_whole(value):
-                raise _refuse(name, "a whole number, at least 0", value)
         if _is_whole(self.sheet):
             object.__setattr__(self, "sheet", str(self.sheet))
-        for name in ("encoding", "sheet", "where"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, str) and value):
-                raise _refuse(name, "text", value)
+        for names, allowed, fits in _CHECKS:
+            for name in names:
+                value = getattr(self, name)
+                if not fits(value) and (value is not None or name in _FLAGS):
+                    raise _refuse(name, allowed, value)
         if self.encoding is not None and not _is_encoding(self.encoding):
             raise InputError(
                 f"`encoding` {self.encoding}: there is no such encoding; utf-8, "
                 "latin-1, cp1252 and utf-16 are common."
             )
-        if self.decimal not in (None, ".", ","):
-            raise _refuse("decimal", "'.' or ','", self.decimal)
-        if self.sep is not None and not is_separator(self.sep):
-            known = ", ".join(map(repr, SEPARATORS))
-            raise _refuse("sep", f"one character, or one of {known}", self.sep)
         if self.names is not None and self.header_rows is None:
             object.__setattr__(self, "header_rows", 0)
 
@@ -225,6 +214,10 @@ def _refuse(option: str, allowed: str, value: Any) -> InputError:
     return InputError(f"`{option}` must be {allowed}; got {value!r}.")
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
 def _is_encoding(name: str) -> bool:
     """Whether there is an encoding of text with this name."""
     try:
@@ -240,6 +233,20 @@ def _is_whole(value: Any) -> bool:
     if type(value).__name__ in _BOOLEANS or not isinstance(value, Integral):
         return False
     return int(value) >= 0
+
+
+_CHECKS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
+    (_FLAGS, "True or False", lambda value: type(value).__name__ in _BOOLEANS),
+    (("day_first",), "True or False", lambda value: type(value).__name__ in _BOOLEANS),
+    (("header_rows", "skip_rows"), "a whole number, at least 0", _is_whole),
+    (("encoding", "sheet", "where"), "text", _is_text),
+    (
+        ("decimal",),
+        "'.' or ','",
+        lambda value: isinstance(value, str) and value in (".", ","),
+    ),
+    (("sep",), f"one character, or one of {', '.join(SEPARATORS)}", is_separator),
+)
 
 
 def _read_list(option: str, value: Any) -> tuple[Any, ...]:
