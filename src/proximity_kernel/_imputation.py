@@ -145,6 +145,19 @@ def list_chances(
     return {**listed, "probability": chances[at]}
 
 
+def list_labels(model: Model, learned: NumberModel) -> list[Any]:
+    """List all labels that `list_chances` can give for a row, of all columns."""
+    labels: list[Any] = []
+    for j, (column, typical) in enumerate(zip(model.types, model.typical, strict=True)):
+        if learned.place(j) is None:
+            labels += label_bins(column, typical).tolist()
+            other = typical.spread.any() or _find_doubt(model, j)
+            labels += [None] if other else []
+        elif column.form == "boolean":
+            labels += [False, True]
+    return labels
+
+
 def _label_shares(
     model: Model, learned: NumberModel, j: int, shares: _Floats
 ) -> tuple[NDArray[np.object_], _Floats] | None:

@@ -27,6 +27,7 @@ import tempfile
 import zipfile
 import zoneinfo
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -431,7 +432,7 @@ def _from_pandas(name: str) -> Callable[[Any], Any]:
 _list_zones = cache(zoneinfo.available_timezones)
 
 
-def _is_zone(name: Any) -> bool:
+def is_zone(name: Any) -> bool:
     """Whether a name is a time zone of the tz database, or an offset from UTC.
 
     Other names are not passed on, because pandas would open the file that a name such
@@ -448,7 +449,7 @@ def _write_moment(moment: Any) -> list[str]:
     the same time zone.
     """
     zone = str(moment.tz)
-    if _is_zone(zone) and moment.tz_convert(zone) == moment:
+    if is_zone(zone) and moment.tz_convert(zone) == moment:
         return [moment.tz_convert(None).isoformat(), zone]
     return [moment.isoformat()]
 
@@ -461,7 +462,7 @@ def _read_moment(parts: Any) -> Any:
     if not zones:
         return moment
     (zone,) = zones
-    check(_is_zone(zone), "unknown time zone")
+    check(is_zone(zone), "unknown time zone")
     return moment.tz_localize("UTC").tz_convert(zone)
 
 
@@ -569,6 +570,7 @@ def write_estimator(
     notes : mapping, optional
         JSON values that are kept beside the estimator.
     """
+    estimator = copy(estimator)  # another thread may fit it again
     check_is_fitted(estimator)
     state = pack_estimator(estimator)
     try:

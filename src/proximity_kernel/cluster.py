@@ -45,7 +45,12 @@ from ._model import Model
 from ._saving import State, check
 from ._shared.options import check_count, check_seed, is_number, make_random_state
 from ._shared.resources import count_threads
-from ._shared.sklearn_bases import Clusterer, NumberedTransformer
+from ._shared.sklearn_bases import (
+    Clusterer,
+    NumberedTransformer,
+    of_one_fit,
+    replaces_fit,
+)
 from ._shared.wording import warn_user
 from ._table.records import Records
 from .kernel import (
@@ -214,6 +219,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         self.__fit_coded__(X, sample_weight)
         return self
 
+    @replaces_fit
     def fit_transform(
         self,
         X: Any,
@@ -224,6 +230,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         coded, rows = self._gather_fitted(self.__fit_coded__(X, sample_weight))
         return distances_to(rows, self.cluster_centers_)[coded.index]
 
+    @replaces_fit
     def fit_batches(self, batches: Any, *, max_passes: int = 1) -> Self:
         """Find the clusters of a table in batches, which need not fit in memory.
 
@@ -279,6 +286,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         self.__dict__.pop("labels_", None)
         return self
 
+    @of_one_fit
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Find the cluster with the nearest center for each row.
 
@@ -294,6 +302,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         coded, rows = self._gather_fitted(X)
         return nearest_centers(rows, self.cluster_centers_).labels[coded.index]
 
+    @of_one_fit
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Compute the distance of each row to each center.
 
@@ -310,6 +319,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         coded, rows = self._gather_fitted(X)
         return distances_to(rows, self.cluster_centers_)[coded.index]
 
+    @of_one_fit
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
         """Compute the negative inertia of rows around their nearest centers.
 
@@ -327,6 +337,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
             rows, _ = weigh_rows(rows, sample_weight, coded.index)
         return -nearest_centers(rows, self.cluster_centers_).inertia
 
+    @of_one_fit
     def find_groups(self, X: Any) -> Groups:
         """Test whether the rows form separate groups, whatever `n_clusters` is.
 
@@ -350,6 +361,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         represent_rows = partial(represent, self.kernel_)
         return find_groups(rows, coded, represent_rows, [self.n_clusters_])
 
+    @replaces_fit
     def __fit_coded__(self, X: Any, sample_weight: Any = None) -> CodedTable:
         """Fit, and return the coded rows of the table."""
         self._check_options()

@@ -21,6 +21,7 @@ from ._imputation import (
     draw_missing,
     estimate_missing,
     list_chances,
+    list_labels,
     warn_of_unfilled,
 )
 from ._model import Model
@@ -43,17 +44,23 @@ from ._shared.options import (
     make_random_state,
 )
 from ._shared.resources import count_threads
-from ._shared.sklearn_bases import TableT, Transformer, Weighted
+from ._shared.sklearn_bases import (
+    TableT,
+    Transformer,
+    Weighted,
+    of_one_fit,
+    replaces_fit,
+)
 from ._table.filling import (
-    OBJECTS,
     Fill,
     append_columns,
     as_pandas,
     fill_table,
     find_objects,
+    is_objects,
     make_records,
     make_uncertainty,
-    mark_missing,
+    merge_objects,
     select_columns,
 )
 from ._table.tables import collect_table
@@ -178,6 +185,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         self.__fit_coded__(X, sample_weight)
         return self
 
+    @replaces_fit
     def __fit_coded__(self, X: Any, sample_weight: Any = None) -> CodedTable:
         self._check_options()
         table = collect_table(X)
@@ -188,6 +196,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         self._learn(kernel, [(table, coded)], copies)
         return coded
 
+    @replaces_fit
     def fit_batches(self, batches: Any) -> Self:
         """Learn to fill a table from its batches, which are read three times.
 
@@ -219,6 +228,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         self._learn(kernel, ((table, code_table(kernel, table)) for table in tables))
         return self
 
+    @of_one_fit
     def transform(self, X: TableT) -> TableT:
         """Fill the missing cells of a table, in a copy of it.
 
@@ -240,6 +250,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
             filled = as_pandas(filled)  # scikit-learn would lose the types of columns
         return filled  # type: ignore[no-any-return]
 
+    @replaces_fit
     def fit_transform(
         self, X: TableT, y: Any = None, sample_weight: Any = None
     ) -> TableT:
@@ -257,6 +268,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         table: TableT = collect_table(X)
         return self.fit(table, y, sample_weight).transform(table)
 
+    @of_one_fit
     def uncertainty(self, X: TableT) -> TableT:
         """Measure how uncertain the filled values are.
 
@@ -276,6 +288,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         made = make_uncertainty(table, self._estimate(table, "mean"))
         return self._drop_empty(made)  # type: ignore[no-any-return]
 
+    @of_one_fit
     def interval(self, X: TableT, level: float = 0.9) -> tuple[TableT, TableT]:
         """Estimate intervals in which missing numbers and dates lie.
 
@@ -320,6 +333,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
     @overload
     def probabilities(self, X: TableT) -> TableT: ...
 
+    @of_one_fit
     def probabilities(self, X: Any) -> Any:
         """List the probabilities of the labels of missing cells.
 
@@ -350,8 +364,9 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         table = self._collect(X)
         coded = self._code(table)
         found = list_chances(coded.model, self.number_model_, coded, self._threads)
-        return make_records(table, found)
+        return make_records(table, found, list_labels(coded.model, self.number_model_))
 
+    @of_one_fit
     def draw(self, X: TableT, n_draws: int = 5) -> list[TableT]:
         """Draw filled tables at random, for multiple imputation.
 
@@ -386,6 +401,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
             filled.append(self._fill(table, self._restore_types(fills)))
         return filled
 
+    @of_one_fit
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the filled table.
 
@@ -447,8 +463,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
             return sample, find_objects(table, coded.columns)
 
         def merge(a: _Learned, b: _Learned) -> _Learned:
-            pairs = zip(a[1], b[1], strict=True)
-            objects = tuple(max(pair, key=OBJECTS.index) for pair in pairs)
+            objects = tuple(map(merge_objects, a[1], b[1]))
             return merge_samples(a[0], b[0]), objects
 
         found = merge_all(map(look, batches), merge)
@@ -490,7 +505,9 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
             return filled
         model = self.kernel_.model_
         names = self._name_indicators(model, model.names)
-        marks = mark_missing(table)[:, self.indicator_features_]
+        marks = np.zeros((len(table), len(names)), bool)
+        for k, j in enumerate(self.indicator_features_):
+            marks[fills[j].rows, k] = True
         return append_columns(filled, names, marks)
 
     def _drop_empty(self, table: Any) -> Any:
@@ -518,7 +535,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         kernel = unpack_kernel(state)
         objects = tuple(state.values["objects"])
         check(len(objects) == len(kernel.model_.types), "objects of other columns")
-        check(all(one in OBJECTS for one in objects), "unknown objects")
+        check(all(map(is_objects, objects)), "unknown objects")
         self.number_model_ = unpack_numbers(state.part("numbers"), kernel.model_)
         self.kernel_, self._objects = kernel, objects
 

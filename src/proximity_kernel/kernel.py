@@ -49,7 +49,15 @@ from ._shared.options import (
     resolve_options,
 )
 from ._shared.resources import count_threads
-from ._shared.sklearn_bases import Estimator, Matrix, Transformer, Weighted, make_csr
+from ._shared.sklearn_bases import (
+    Estimator,
+    Matrix,
+    Transformer,
+    Weighted,
+    make_csr,
+    of_one_fit,
+    replaces_fit,
+)
 from ._shared.wording import note_about
 from ._table.columns import read_columns
 from ._table.records import CellRecords, Records, find_library
@@ -220,6 +228,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         self.__fit_coded__(X, sample_weight)
         return self
 
+    @of_one_fit
     def transform(self, X: Any) -> Matrix:
         """Represent rows by bins, and missing cells by distributions over bins.
 
@@ -234,10 +243,12 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         """
         return self._make_output(code_table(self, X))
 
+    @replaces_fit
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Matrix:
         """Learn the bins of a table and represent its rows: `fit`, then `transform`."""
         return self._make_output(self.__fit_coded__(X, sample_weight))
 
+    @replaces_fit
     def fit_batches(self, batches: Any) -> Self:
         """Learn the bins from a table in batches, which are read twice.
 
@@ -262,6 +273,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         fit_to_batches(self, make_reader(batches))
         return self
 
+    @of_one_fit
     def kernel(self, X: Any, Y: Any = None) -> NDArray[Any]:
         """Compute the similarity of each row of a table to each row of another.
 
@@ -289,6 +301,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
             limited=is_limited(self, model),
         )  # fmt: skip
 
+    @of_one_fit
     def distance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """Compute distances of rows: ``1 - kernel``, with zeros on the diagonal.
 
@@ -323,6 +336,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
             np.fill_diagonal(distances, 0)
         return distances
 
+    @of_one_fit
     def provenance(self, X: Any) -> CellRecords:
         """List where the estimate of each missing cell comes from.
 
@@ -364,6 +378,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         cells.library = find_library(X)
         return cells
 
+    @of_one_fit
     def column_evidence(self) -> Matrix:
         """Measure the evidence that each column gives about each other column, in bits.
 
@@ -395,6 +410,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         frame: Matrix = pandas.DataFrame(evidence, model.names, model.names)
         return frame
 
+    @of_one_fit
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the representation.
 
@@ -466,6 +482,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         """Whether missing cells of each feature are informative, and why."""
         return Records(self.model_.missingness)
 
+    @replaces_fit
     def __fit_coded__(self, X: Any, sample_weight: Any = None) -> CodedTable:
         options, X = resolve_options(self), collect_table(X)
         columns = read_columns(X, categorical_features=options.categorical_features)
@@ -491,6 +508,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         matrix: Matrix = represent(self, coded)
         return make_csr(matrix) if self.sparse_output else matrix.toarray()
 
+    @of_one_fit
     def save(self, path: Any, *, min_count: int = 1) -> None:
         """Save the fitted kernel to a file, without pickle.
 

@@ -58,6 +58,8 @@ from ._shared.sklearn_bases import (
     NumberedTransformer,
     Regressor,
     make_csr,
+    of_one_fit,
+    replaces_fit,
 )
 from ._table.columns import Column
 from ._table.tables import collect_table
@@ -91,6 +93,7 @@ class _NearestRows(KernelEstimator):
     def __default_kernel__(self) -> ProximityKernel:
         return ProximityKernel("fine", rarity=0.5)
 
+    @replaces_fit
     def __fit_coded__(self, X: Any) -> CodedTable:
         self._check_options()
         default = self.__default_kernel__()
@@ -140,6 +143,7 @@ class _NearestRows(KernelEstimator):
         return_similarity: Literal[True],
     ) -> NDArray[np.floating]: ...
 
+    @of_one_fit
     def kneighbors(
         self,
         X: Any = None,
@@ -273,6 +277,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         self.radius = radius
         self.n_jobs = n_jobs
 
+    @replaces_fit
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
         """Learn the bins, and keep the rows among which neighbors are searched.
 
@@ -288,6 +293,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         self.__fit_coded__(X)
         return self
 
+    @of_one_fit
     def kneighbors_graph(
         self,
         X: Any = None,
@@ -313,6 +319,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         found = starts, indices.ravel(), similarities.ravel()
         return make_graph(*found, mode, self.n_samples_fit_)
 
+    @of_one_fit
     def precomputed_knn(
         self, n_neighbors: int | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.floating]]:
@@ -340,6 +347,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         indices = np.insert(others, 0, np.arange(len(others)), axis=1)
         return indices, np.insert(distances, 0, 0, axis=1)
 
+    @of_one_fit
     def distance_graph(self, n_neighbors: int | None = None) -> Matrix:
         """Connect each fitted row to its nearest fitted rows, in one connected graph.
 
@@ -377,6 +385,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         )
         return make_csr(graph)
 
+    @of_one_fit
     def transform(self, X: Any) -> Matrix:
         """Build the graph of distances of rows to their nearest fitted rows.
 
@@ -397,6 +406,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         k = min(self.n_neighbors + 1, self.n_samples_fit_)
         return self.kneighbors_graph(X, k, mode="distance")
 
+    @replaces_fit
     def fit_transform(self, X: Any, y: Any = None) -> Matrix:  # noqa: ARG002
         """Fit, and build the graph of distances of each row to its nearest other rows.
 
@@ -445,6 +455,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         sort_results: bool = ...,
     ) -> NDArray[np.object_]: ...
 
+    @of_one_fit
     def radius_neighbors(
         self,
         X: Any = None,
@@ -477,6 +488,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
             return tuple(split_answers(one, starts) for one in found)
         return split_answers(found, starts)
 
+    @of_one_fit
     def radius_neighbors_graph(
         self,
         X: Any = None,
@@ -695,6 +707,7 @@ class ProximityKNNClassifier(Classifier, _ProximityKNN):
     ['s', 't']
     """
 
+    @replaces_fit
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the bins, and keep the rows with their classes.
 
@@ -717,6 +730,7 @@ class ProximityKNNClassifier(Classifier, _ProximityKNN):
         self.classes_ = classes
         return self
 
+    @of_one_fit
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Compute the share of each class among the votes.
 
@@ -735,6 +749,7 @@ class ProximityKNNClassifier(Classifier, _ProximityKNN):
         np.add.at(shares, (rows, self._targets[indices]), weights)
         return shares
 
+    @of_one_fit
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class with the most votes, the first of `classes_` in a tie.
 
@@ -802,6 +817,7 @@ class ProximityKNNRegressor(Regressor, _ProximityKNN):
     array([11.])
     """
 
+    @replaces_fit
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the bins, and keep the rows with their targets.
 
@@ -821,6 +837,7 @@ class ProximityKNNRegressor(Regressor, _ProximityKNN):
         self._fit(X, targets)
         return self
 
+    @of_one_fit
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the weighted mean of the neighbors' targets.
 

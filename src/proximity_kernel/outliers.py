@@ -44,7 +44,13 @@ from ._shared.options import (
     is_number,
     resolve_options,
 )
-from ._shared.sklearn_bases import OutlierDetector, TableT, Weighted
+from ._shared.sklearn_bases import (
+    OutlierDetector,
+    TableT,
+    Weighted,
+    of_one_fit,
+    replaces_fit,
+)
 from ._shared.wording import write_plain, write_share
 from ._surprise import (
     FALSE_ALARMS,
@@ -242,6 +248,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         self.__fit_coded__(X, sample_weight)
         return self
 
+    @replaces_fit
     def __fit_coded__(self, X: Any, sample_weight: Any = None) -> CodedTable:
         self._check_options()
         default = self.__default_kernel__()
@@ -249,6 +256,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         self._learn(kernel, coded, sample_weight)
         return coded
 
+    @replaces_fit
     def fit_batches(self, batches: Any) -> Self:
         """Learn what is usual in a table from its batches, read two or three times.
 
@@ -348,6 +356,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         if of_model:
             self.expected_false_alarms_ = FALSE_ALARMS * kernel.model_.n_samples
 
+    @of_one_fit
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Compute the score of each row: minus the sum of the scores of its cells.
 
@@ -362,6 +371,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         """
         return -score_rows(self._code(X), self._tails, self._threads)
 
+    @of_one_fit
     def score_cells(self, X: TableT) -> TableT:
         """Compute the score of each cell: its surprise beyond the expected surprise.
 
@@ -389,6 +399,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         made: TableT = cells if is_coded else make_table(table, list(cells.T))
         return made
 
+    @of_one_fit
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Compute the score of each row minus `offset_`: negative for outliers.
 
@@ -402,6 +413,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         """
         return self.score_samples(X) - self.offset_
 
+    @of_one_fit
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Label outliers with -1 and other rows with 1.
 
@@ -415,6 +427,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         """
         return np.where(self.decision_function(X) < 0, -1, 1)
 
+    @of_one_fit
     def reasons(
         self, X: Any, n: int = 3, *, among: Any = None
     ) -> Records[list[Reason]]:

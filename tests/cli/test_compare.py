@@ -178,3 +178,18 @@ def test_a_page_without_clusters(tmp_path, capfd, monkeypatch):
     assert 'id="clusters"' not in page
     assert run_inside("report", "ward.csv", "-o", "page.pdf") == 2
     assert "ends in .pdf; allowed: .html" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "zones", [(None, "UTC"), ("Europe/Berlin", None), ("UTC", "Asia/Tokyo")]
+)
+@pytest.mark.parametrize("unit", ["us", "ns"])
+def test_dates_with_a_zone_in_one_file_only(tmp_path, capfd, zones, unit):
+    moments = pd.Series(pd.date_range("2020-01-01", periods=60, tz="UTC"))
+    paths = []
+    for i, zone in enumerate(zones):
+        held = moments.dt.tz_convert(zone).dt.as_unit(unit)
+        paths.append(tmp_path / f"{i}.parquet")
+        pd.DataFrame({"seen": held, "x": range(60)}).to_parquet(paths[-1])
+    assert run_inside("compare", *paths, "--quiet") == 0
+    assert "The files have the same rows." in capfd.readouterr().out

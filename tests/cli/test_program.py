@@ -209,6 +209,29 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path):
     assert "rror" not in done.stderr
 
 
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize(
+    "arguments",
+    [("look", "{table}"), ("look", "nothing.csv"), ("look",), ("--help",)],
+)
+def test_a_stream_without_a_reader(small, stream, arguments):
+    reader, writer = os.pipe()
+    os.close(reader)
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    given = [one.format(table=small) for one in arguments]
+    buffered = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
+    done = subprocess.run(
+        [find_command(), *given],
+        check=False, env=buffered, **{**streams, stream: writer},
+    )  # fmt: skip
+    os.close(writer)
+    to_stdout = arguments == ("--help",) or "{table}" in arguments
+    if (stream == "stdout") == to_stdout or "{table}" in arguments:
+        assert done.returncode == 141
+    else:
+        assert done.returncode in (0, 2)
+
+
 @pytest.mark.slow
 def test_a_reader_that_goes_away_leaves_the_report(tmp_path):
     frame = pd.DataFrame(

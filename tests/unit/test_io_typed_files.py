@@ -266,3 +266,82 @@ def test_days_that_python_does_not_have_are_read(tmp_path, ending):
     columns = {"day": days, "x": np.arange(30) % 7}
     table = read_table(write_typed(tmp_path / f"t.{ending}", columns))
     assert table.frame["day"].isna().sum() == 10
+
+
+def write_arrow(path, array):
+    other = pa.array(range(len(array)))
+    feather.write_feather(pa.table({"v": array, "x": other}), path)
+    return path
+
+
+def read_both(path):
+    """The frame that is read at once, and the same file read in batches."""
+    (_, batch), *_ = open_large_table(str(path)).read()
+    return read(path).frame, batch.frame
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["b", None, "a"], ["b", None, "a", None, "b", None]),
+        (["b", "b", "a"], ["b", "b", "a", None, "b", "b"]),
+        (["b", None, None], ["b", None, None, None, "b", None]),
+    ],
+)
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_a_dictionary_with_null_and_repeated_values(
+    tmp_path, values, expected, ordered, kind
+):
+    codes = pa.array([0, 1, 2, None, 0, 1], pa.int8())
+    made = pa.DictionaryArray.from_arrays(
+        codes, pa.array(values, kind), ordered=ordered
+    )
+    for frame in read_both(write_arrow(tmp_path / "t.arrow", made)):
+        cells = frame["v"]
+        assert [None if pd.isna(one) else one for one in cells] == expected
+        if ordered and "a" in values:
+            assert cells.cat.categories.tolist() == ["b", "a"]
+            assert cells.cat.ordered
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([1.5, None, np.nan, 2.5]),
+        pa.array(np.array([1.5, np.nan, np.nan, 2.5], np.float16)),
+        pa.array([1, 1, None, 2]),
+        pa.array([1, 2, None, 3]).cast(pa.time64("ns")),
+        pa.array([1, None, 2, 3]).cast(pa.timestamp("s", "Europe/Berlin")),
+        pa.array([Decimal("1.5"), None, Decimal("2.5"), Decimal("2.5")]),
+        pa.array([[1], None, [2], [2]]),
+        pa.nulls(4),
+    ],
+)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_dictionaries_of_any_values_are_read(tmp_path, values, ordered):
+    codes = pa.array([0, 1, 2, 3, None] * 3, pa.int8())
+    made = pa.DictionaryArray.from_arrays(codes, values, ordered=ordered)
+    path = write_arrow(tmp_path / "t.arrow", made)
+    assert "x" in read(path).frame
+    assert "x" in read_both(path)[1]
+
+
+@pytest.mark.parametrize("zone", ["Mars/Phobos", "GMT+3", "../../etc/passwd", "utc+2"])
+@pytest.mark.parametrize("unit", ["s", "ns"])
+def test_times_in_an_unknown_zone_are_read_in_utc(tmp_path, zone, unit):
+    moments = [datetime(2020, 1, 1 + i) for i in range(9)]
+    plain = pa.array(moments, pa.timestamp(unit))
+    path = write_arrow(tmp_path / "t.arrow", plain.view(pa.timestamp(unit, zone)))
+    for frame in read_both(path):
+        assert frame["v"].dt.tz_convert(None).tolist() == moments
+    said = f"'v' has an unknown time zone, {zone!r}: in UTC"
+    assert said in read(path).assumptions
+
+
+@pytest.mark.parametrize("seconds", [10**12, -(10**12), 10**17])
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_years_that_python_lacks(tmp_path, seconds, zone):
+    times = pa.array([10**9, seconds] * 5).view(pa.timestamp("s", zone))
+    frame, _ = read_both(write_arrow(tmp_path / "t.arrow", times))
+    assert frame["v"].to_numpy("M8[s]").astype(int).tolist() == [10**9, seconds] * 5

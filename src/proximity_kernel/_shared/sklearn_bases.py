@@ -2,10 +2,16 @@
 
 Neither package has type hints, so a type checker needs the hints in this file. They
 change nothing when the program runs.
+
+`of_one_fit` and `replaces_fit` are decorators of methods, by which a result is never of
+two fits, even if one thread fits an estimator while another uses it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import copy
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar
 
 import numpy as np
@@ -15,8 +21,32 @@ from sklearn import base, get_config
 
 from . import published
 
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 TableT = TypeVar("TableT")
 """The type of a table; a method that returns a table returns the same type."""
+
+
+def of_one_fit(method: _Method) -> _Method:
+    """Let a method use the attributes of one fit until it returns."""
+
+    @wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(copy(self), *args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
+def replaces_fit(method: _Method) -> _Method:
+    """Let a fit set all attributes in one step, when it is complete."""
+
+    @wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = copy(self)
+        found = method(made, *args, **kwargs)
+        self.__dict__ = vars(made)
+        return self if found is made else found
+
+    return call  # type: ignore[return-value]
 
 
 class Matrix(Protocol):

@@ -42,6 +42,7 @@ from .tables import (
     Header,
     check_finite,
     check_same_columns,
+    drop_zone,
     narrow_floats,
     split_table,
 )
@@ -292,6 +293,8 @@ def _read_series(series: nw.Series[Any], header: Header) -> Column:
         return _make_categorical(*label_numbers(present, observed), "numbers", header)
     if isinstance(dtype, nw.Boolean | nw.Decimal):
         series = series.cast(nw.Float64)
+    if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+        series = drop_zone(series)
     values = narrow_floats(series.to_numpy())
     check_finite(values, [header.place])
     return _read_array(values, header)

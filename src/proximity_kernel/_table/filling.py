@@ -16,27 +16,31 @@ such as floats for text. Its type then follows from the values.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from importlib import import_module
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import DAY, Column, ColumnType, name_label, read_columns
-from .records import unify_types
+from .._saving import is_zone
+from .columns import DAY, Column, ColumnType, name_label
 from .tables import Header, split_table
 
 TIMES = ("dates", "durations")
 _UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
-OBJECTS = (
-    "", "bool", "int", "float", "Decimal", "date", "datetime", "datetime, UTC",
-    "timedelta", "pandas", "pandas, UTC", *(f"numpy {unit}" for unit in _UNITS),
+_ZONED = ("datetime", "pandas", *(f"frame {unit}" for unit in ("s", "ms", "us", "ns")))
+# Types of cells; of two batches, the later type counts. "frame" is a column of dates
+# with a dtype, the others are types of Python objects.
+_OBJECTS = (
+    "", "bool", "int", "float", "Decimal", "date", "timedelta", *_ZONED,
+    *(f"numpy {unit}" for unit in _UNITS),
 )  # fmt: skip
-"""Types of the cells of an object column; of two batches, the later type counts."""
 _Array = NDArray[Any]
 _HOLDING: dict[str, Any] = {"dates": nw.Datetime | nw.Date, "durations": nw.Duration}
 # Family -> kinds of numpy dtypes that can represent its values.
@@ -63,8 +67,9 @@ class Fill:
         Empty for labels.
     ends : ndarray of shape (n_missing, 2), float64
         Where the interval of a number begins and ends.
-    objects : one of OBJECTS
-        The type of the cells at fit, if they were Python objects.
+    objects : str
+        The type of the cells at fit, if they were Python objects or dates, and the time
+        zone; see `find_objects`.
     """
 
     type: ColumnType
@@ -84,6 +89,16 @@ class Fill:
     def is_boolean(self) -> bool:
         """Whether the column had booleans at fit, read as numbers and not as labels."""
         return self.type.form == "boolean" and not self.type.has_labels
+
+    @property
+    def zone(self) -> str:
+        """The time zone that the column had at fit, "" if it had none."""
+        return self.objects.partition(", ")[2]
+
+    @property
+    def held_dates(self) -> bool:
+        """Whether the column was a frame's column of dates at fit."""
+        return self.objects.startswith("frame")
 
     def decide(self, round_whole: bool) -> Fill:
         """Round the values to the form of the fitted column: booleans or whole numbers.
@@ -132,10 +147,14 @@ class Fill:
         missing = set(self.rows.tolist())
         known = [cell for i, cell in enumerate(cells) if i not in missing]
         example = next(iter(known), None)
-        objects = self.objects or name_objects(known)
+        found = name_objects(known)
+        if self.held_dates:
+            objects = ", ".join(filter(None, (found.partition(", ")[0], self.zone)))
+        else:
+            objects = self.objects or found
         made: list[Any] = self.values.tolist()
         if self.type.family in TIMES and not isinstance(example, str):
-            made = [_convert_time(one, example, objects) for one in self.as_times()]
+            made = [_convert_time(one, objects) for one in self.as_times()]
         elif self.values.dtype.kind == "O":
             pass
         elif objects == "bool" or (self.is_boolean and not objects):
@@ -148,7 +167,7 @@ class Fill:
 
 
 def name_objects(cells: Sequence[Any]) -> str:
-    """Name the common type of Python objects that are numbers or times.
+    """Name the common type of Python objects that are numbers or times, and their zone.
 
     Parameters
     ----------
@@ -156,8 +175,9 @@ def name_objects(cells: Sequence[Any]) -> str:
 
     Returns
     -------
-    one of OBJECTS
-        Empty for other types, and if there is no common type.
+    str
+        Empty for other types, and if there is no common type. Times in several time
+        zones are in UTC.
 
     Examples
     --------
@@ -183,10 +203,43 @@ def name_objects(cells: Sequence[Any]) -> str:
             found = "pandas" if hasattr(first, "asm8") else name
             if name == "numpy":
                 units = {f"numpy {np.datetime_data(cell.dtype)[0]}" for cell in cells}
-                known = units.intersection(OBJECTS)
-                return max(known, key=OBJECTS.index, default="")
-            return f"{found}, UTC" if getattr(first, "tzinfo", None) else found
+                known = units.intersection(_OBJECTS)
+                return max(known, key=_OBJECTS.index, default="")
+            zones = {getattr(cell, "tzinfo", None) for cell in cells} - {None}
+            names = {*map(name_zone, zones)}
+            zone = names.pop() if len(names) == 1 else "UTC"
+            return f"{found}, {zone}" if zones else found
     return ""
+
+
+def name_zone(zone: Any) -> str:
+    """Name a time zone, which is an object or a name, as it can be saved.
+
+    >>> name_zone("+02:00"), name_zone(dt.UTC), name_zone("no zone of the tz database")
+    ('UTC+02:00', 'UTC', 'UTC')
+    """
+    name = re.sub(r"^(?=[+-]\d\d:\d\d$)", "UTC", str(zone))
+    return name if is_zone(name) else "UTC"
+
+
+def merge_objects(first: str, second: str) -> str:
+    """Merge the types of the cells of two batches; see `find_objects`.
+
+    >>> merge_objects("date", "datetime, Asia/Tokyo"), merge_objects("int", "")
+    ('datetime, Asia/Tokyo', 'int')
+    """
+    types, zones = zip(
+        *(one.partition(", ")[::2] for one in (first, second)), strict=True
+    )
+    found = {*zones} - {""}
+    zone = "UTC" if len(found) > 1 else next(iter(found), "")
+    return ", ".join(filter(None, (max(types, key=_OBJECTS.index), zone)))
+
+
+def is_objects(text: Any) -> bool:
+    """Whether a text names a type of cells, as `find_objects` does."""
+    found, _, zone = text.partition(", ")
+    return found in _OBJECTS and (not zone or (found in _ZONED and is_zone(zone)))
 
 
 def count_micros(seconds: _Array, dtype: str) -> _Array:
@@ -194,22 +247,28 @@ def count_micros(seconds: _Array, dtype: str) -> _Array:
     return np.round(seconds * 1e6).astype(dtype)
 
 
-def _convert_time(moment: Any, example: Any, objects: str) -> Any:
-    """Convert a numpy time to the type `objects`, in the time zone of `example`."""
-    if objects.startswith("numpy"):
-        return moment.astype(f"{moment.dtype.kind}8[{objects.split()[1]}]")
-    zone = getattr(example, "tzinfo", None) or dt.UTC
-    aware = objects.endswith("UTC")
-    if objects.startswith("pandas"):
+def _convert_time(moment: Any, objects: str) -> Any:
+    """Convert a numpy time to the type `objects`, in its time zone."""
+    name, _, zone = objects.partition(", ")
+    if name.startswith("numpy"):
+        return moment.astype(f"{moment.dtype.kind}8[{name.split()[1]}]")
+    if name == "pandas":
         pd = import_module("pandas")
         if moment.dtype.kind == "m":
             return pd.Timedelta(moment)
         made = pd.Timestamp(moment)
-        return made.tz_localize("UTC").tz_convert(zone) if aware else made
+        return made.tz_localize("UTC").tz_convert(zone) if zone else made
     plain = moment.astype("m8[us]" if moment.dtype.kind == "m" else "M8[us]").item()
-    if aware:
-        return plain.replace(tzinfo=dt.UTC).astimezone(zone)
-    return plain.date() if objects == "date" else plain
+    if zone:
+        return plain.replace(tzinfo=dt.UTC).astimezone(_find_zone(zone))
+    return plain.date() if name == "date" else plain
+
+
+def _find_zone(name: str) -> dt.tzinfo:
+    """Return the time zone with a name that `name_zone` gave."""
+    if name.startswith(("UTC+", "UTC-")):
+        return dt.datetime.strptime(name[3:], "%z").tzinfo or dt.UTC
+    return dt.UTC if name == "UTC" else ZoneInfo(name)
 
 
 def fill_table(table: Any, fills: Sequence[Fill]) -> Any:
@@ -277,7 +336,7 @@ def make_table(table: Any, columns: Sequence[_Array]) -> Any:
 
 
 def find_objects(table: Any, columns: Sequence[Column]) -> tuple[str, ...]:
-    """Find the type of the cells of each column of Python objects; see `OBJECTS`.
+    """Find the type of the cells of each column of Python objects or dates.
 
     Parameters
     ----------
@@ -288,17 +347,34 @@ def find_objects(table: Any, columns: Sequence[Column]) -> tuple[str, ...]:
     Returns
     -------
     tuple of str, one per column
+        Such as "int", "datetime, Europe/Berlin" for Python's objects with a time zone,
+        "frame us, UTC" for a dtype; empty for other columns.
     """
     found = []
     for column, data in zip(columns, split_table(table).columns, strict=True):
+        dtype = read_dtype(data) if isinstance(data, nw.Series) else None
         plain = isinstance(data, np.ndarray) and data.dtype.kind == "O"
-        found.append(name_objects(data[column.observed].tolist() if plain else []))
+        name = name_objects(data[column.observed].tolist() if plain else [])
+        found.append(_name_dates(dtype) if isinstance(dtype, nw.Datetime) else name)
     return tuple(found)
 
 
-def mark_missing(table: Any) -> _Array:
-    """Return the mask of missing cells of a table, shape (n_samples, n_features)."""
-    return np.column_stack([~column.observed for column in read_columns(table)])
+def _name_dates(dtype: nw.Datetime) -> str:
+    """Name the unit and the time zone of a column of dates; see `find_objects`."""
+    zone = name_zone(dtype.time_zone) if dtype.time_zone else ""
+    return ", ".join(filter(None, (f"frame {dtype.time_unit}", zone)))
+
+
+def read_dtype(series: nw.Series[Any]) -> Any:
+    """Return the dtype of a series; narwhals does not know all dates and decimals."""
+    dtype, held = series.dtype, series.to_native()
+    native = getattr(held, "dtype", None)
+    if dtype == nw.Unknown and getattr(native, "tz", None) is not None:
+        return nw.Datetime(native.unit, str(native.tz))  # type: ignore[union-attr]
+    name = str(getattr(held, "type", ""))
+    if name.startswith("decimal"):
+        return nw.Decimal()
+    return nw.Date() if name == "date64[ms]" else dtype
 
 
 def append_columns(table: Any, names: Sequence[str], columns: _Array) -> Any:
@@ -347,7 +423,7 @@ def select_columns(table: Any, kept: Sequence[int]) -> Any:
     return table[:, list(kept)]
 
 
-def make_records(table: Any, columns: dict[str, _Array]) -> Any:
+def make_records(table: Any, columns: dict[str, _Array], labels: Sequence[Any]) -> Any:
     """Make a frame, structured array or list of tuples to match the type of `table`.
 
     Parameters
@@ -355,6 +431,9 @@ def make_records(table: Any, columns: dict[str, _Array]) -> Any:
     table : frame, array or list of rows
     columns : dict of str to ndarray
         Name -> values; the columns may be longer or shorter than `table`.
+    labels : sequence
+        All values that the column "label" could have. Its type in a frame depends on
+        these, and not on the values that it has.
 
     Returns
     -------
@@ -362,12 +441,15 @@ def make_records(table: Any, columns: dict[str, _Array]) -> Any:
     """
     if _is_frame(table):
         like = nw.from_native(table, eager_only=True).implementation
-        named: dict[str, Any] = dict(columns)
-        for name, own in columns.items():
-            if own.dtype.kind == "O":
-                cells = own.tolist()
-                named[name] = cells if like.is_pandas() else unify_types(cells)
-        return nw.from_dict(named, backend=like).to_native()
+        dtype, cells = _find_label_dtype(labels, like), columns["label"].tolist()
+        if dtype == nw.String:
+            cells = [cell if cell is None else str(cell) for cell in cells]
+        kinds = {"row": nw.Int64(), "column": nw.String(), "label": dtype}
+        return nw.from_dict(
+            {**columns, "column": columns["column"].tolist(), "label": cells},
+            {**kinds, "probability": nw.Float64()},
+            backend=like,
+        ).to_native()
     if isinstance(table, list | tuple):
         held_rows = (own.tolist() for own in columns.values())
         return list(zip(*held_rows, strict=True))
@@ -376,6 +458,24 @@ def make_records(table: Any, columns: dict[str, _Array]) -> Any:
     for name, own in columns.items():
         records[name] = own
     return records
+
+
+def _find_label_dtype(labels: Sequence[Any], like: nw.Implementation) -> Any:
+    """Find the dtype for a column of the given labels; text for several types.
+
+    In pandas, the dtype for several types is object, also for None beside booleans.
+    """
+    types = set(map(type, labels))
+    known = {str: nw.String, bool: nw.Boolean, int: nw.Int64, float: nw.Float64}
+    kinds = types - {type(None)}
+    kind = kinds.pop() if len(kinds) == 1 else object if kinds else str
+    found = known.get(kind, nw.Object)
+    if found == nw.Int64 and max(map(abs, {*labels} - {None})) >= 2**63:
+        found = nw.Object
+    if like.is_pandas():
+        full = kind in (bool, int) and len(types) > 1
+        return nw.Object() if full else found()
+    return nw.String() if found == nw.Object else found()
 
 
 def _fill_rows(rows: Any, fills: Sequence[Fill]) -> list[Any]:
@@ -483,19 +583,29 @@ def _map_labels(fill: Fill, known: Sequence[Any]) -> tuple[list[Any], _Array]:
 
 
 def _needs_own_type(series: Any, fill: Fill) -> bool:
-    """Whether a column is all missing and its dtype cannot hold the filled values."""
+    """Whether a column is all missing, and its dtype cannot represent the values.
+
+    Dates also need the unit and time zone that they had at fit.
+    """
     if len(fill.rows) < len(series):
         return False
-    dtype = nw.from_native(series, series_only=True).dtype
+    dtype = read_dtype(nw.from_native(series, series_only=True))
     if fill.type.family == "numbers":
         return not (dtype.is_numeric() or dtype == nw.Boolean)
+    if fill.held_dates and isinstance(dtype, nw.Datetime):
+        return _name_dates(dtype) != fill.objects
     return not isinstance(dtype, _HOLDING.get(fill.type.family, _LABELS))
 
 
 def _infer_values(fill: Fill) -> Any:
-    """Convert the values to the default type of their family, such as float64."""
+    """Convert the values to the default type of their family, such as float64.
+
+    Dates have the unit of the fit, and are in UTC.
+    """
     if fill.type.family in TIMES:
-        return fill.as_times()
+        times = fill.as_times()
+        unit = fill.objects.partition(", ")[0].split()[1] if fill.held_dates else ""
+        return times.astype(f"M8[{unit}]") if unit else times
     if fill.is_boolean:
         return fill.means > 0.5
     return fill.values.tolist() if fill.type.has_labels else fill.values
@@ -503,9 +613,8 @@ def _infer_values(fill: Fill) -> Any:
 
 def _convert_values(series: Any, fill: Fill) -> Any:
     """Convert the values to the dtype of a column; dates are in UTC."""
-    dtype = nw.from_native(series, series_only=True).dtype
-    # narwhals does not know date64 of arrow.
-    if dtype.is_temporal() or (dtype == nw.Unknown and fill.type.family in TIMES):
+    dtype = read_dtype(nw.from_native(series, series_only=True))
+    if dtype.is_temporal():
         # Categories that are dates can have any unit, and the libraries do not
         # support them all.
         unit = "ns" if getattr(dtype, "time_unit", None) == "ns" else "us"
@@ -541,10 +650,13 @@ def _fill_pandas(series: Any, fill: Fill) -> Any:
     elif hasattr(dtype, "pyarrow_dtype"):
         chunks = series.array.__arrow_array__()
         made = type(series.array)(_fill_chunks(chunks, fill))
-    elif _needs_own_type(series, fill) and not (
-        objects and (fill.objects or fill.type.family != "numbers")
+    elif _needs_own_type(series, fill) and (
+        fill.held_dates
+        or not (objects and (fill.objects or fill.type.family != "numbers"))
     ):
         made = pd.array(_infer_values(fill))
+        if fill.zone:
+            made = pd.array(pd.to_datetime(made, utc=True).tz_convert(fill.zone))
     else:
         made = series.array.copy()
         made[fill.rows] = _make_pandas_values(pd, series, fill)
@@ -567,7 +679,12 @@ def _fill_polars(series: Any, fill: Fill) -> Any:
     pl = import_module("polars")
     dtype = series.dtype
     if _needs_own_type(series, fill):
-        return pl.Series(series.name, _infer_values(fill))
+        values = _infer_values(fill)
+        if fill.held_dates and values.dtype == "M8[s]":  # polars has no such unit
+            values = values.astype("M8[us]")
+        made = pl.Series(series.name, values)
+        zone = "UTC" if fill.zone.startswith("UTC") else fill.zone  # nor offsets
+        return _set_zone(made, zone) if zone else made
     if dtype == pl.Object:
         cells = np.fromiter(series.to_list(), object)
         cells[fill.rows] = fill.as_cells(cells.tolist())
@@ -577,22 +694,31 @@ def _fill_polars(series: Any, fill: Fill) -> Any:
     values = _convert_values(series, fill)
     made = pl.Series(values, dtype=dtype if isinstance(values, list) else None)
     if getattr(dtype, "time_zone", None) is not None:
-        made = made.dt.replace_time_zone("UTC").dt.convert_time_zone(dtype.time_zone)
+        made = _set_zone(made, dtype.time_zone)
     return series.cast(dtype).clone().scatter(fill.rows, made.cast(dtype))
+
+
+def _set_zone(times: Any, zone: str) -> Any:
+    """Convert a polars column of times in UTC to a time zone."""
+    return times.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
 
 
 def _fill_chunks(chunks: Any, fill: Fill) -> Any:
     """Fill the missing cells in a copy of an arrow column."""
     pa = import_module("pyarrow")
     dtype = chunks.type
-    if _needs_own_type(chunks, fill):
-        return pa.chunked_array([pa.array(_infer_values(fill))])
-    if pa.types.is_dictionary(dtype):
-        return _fill_dictionary(pa, chunks, fill)
     if pa.types.is_run_end_encoded(dtype):
         compute = import_module("pyarrow.compute")
         plain = _fill_chunks(compute.run_end_decode(chunks), fill)
         return compute.run_end_encode(plain, run_end_type=dtype.run_end_type)
+    if _needs_own_type(chunks, fill):
+        made = pa.array(_infer_values(fill))
+        if fill.zone:
+            offset = re.sub("^UTC(?=[+-])", "", fill.zone)
+            made = made.cast(pa.timestamp(made.type.unit, offset))
+        return pa.chunked_array([made])
+    if pa.types.is_dictionary(dtype):
+        return _fill_dictionary(pa, chunks, fill)
     if pa.types.is_string_view(dtype):  # arrow cannot take from views yet
         return _fill_chunks(chunks.cast(pa.string()), fill).cast(dtype)
     # Append the values, and take the cells by position: arrow can replace cells only of

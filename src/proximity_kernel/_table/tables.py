@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
+from importlib import import_module
 from reprlib import repr as short
 from typing import Any, NoReturn, TypeAlias
 
@@ -250,8 +251,14 @@ def _unwrap_series(series: Any) -> Any:
     if hasattr(dtype, "pyarrow_dtype"):  # narwhals reads pyarrow's own columns better
         table = nw.from_native(series.to_frame().to_arrow(), eager_only=True)
         series = next(iter(table.iter_columns()))
-    if str(getattr(series.to_native(), "type", "")) == "string_view":
-        return series.cast(nw.String)  # arrow cannot filter views yet
+    held: Any = series.to_native()
+    if series.implementation.is_pyarrow():
+        pa = import_module("pyarrow")
+        if pa.types.is_run_end_encoded(held.type):
+            held = import_module("pyarrow.compute").run_end_decode(held)
+        if pa.types.is_string_view(held.type):
+            held = held.cast(pa.string())  # arrow cannot filter views yet
+        series = nw.from_native(held, series_only=True).alias(series.name)
     # numpy has no type for such cells, or arrow cannot convert to it.
     odd = isinstance(series.dtype, nw.Unknown) and series.implementation.is_pyarrow()
     if odd or isinstance(series.dtype, _BY_CELL):
@@ -263,6 +270,18 @@ def _unwrap_series(series: Any) -> Any:
                 f"{series.to_native().type}; cast it to timestamp('s')."
             ) from None
     return series
+
+
+def drop_zone(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Convert a column of arrow to UTC, without a time zone; return others unchanged.
+
+    Arrow cannot convert times in an unknown zone, nor in years that Python lacks.
+    """
+    held: Any = series.to_native()
+    if not series.implementation.is_pyarrow():
+        return series
+    plain = import_module("pyarrow").timestamp(held.type.unit)
+    return nw.from_native(held.cast(plain), series_only=True)
 
 
 def _split_rows(rows: Sequence[Any]) -> list[_Array]:

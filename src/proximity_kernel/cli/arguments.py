@@ -13,8 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..io.schema import InputError
-from ..io.text import SEPARATORS
+from ..io.schema import SEPARATORS, InputError, is_separator
 
 # Parameter of the library, as its messages name it in backquotes -> option.
 _READING = {
@@ -62,7 +61,8 @@ def reading_options(given: argparse.Namespace) -> dict[str, Any]:
     """Collect the parameters of `read_table` from the options, and read --names."""
     if isinstance(given.names, str):  # read only once: a pipe cannot be read again
         given.names = _read_names(given.names)
-    return {name: getattr(given, name) for name in (*_READING, "default_missing")}
+    values = {name: getattr(given, name) for name in (*_READING, "default_missing")}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _read_names(path: str) -> list[str]:
@@ -521,7 +521,7 @@ def _parse_share(text: str) -> float:
 def _parse_separator(text: str) -> str:
     """Return the --sep, one character or a name such as tab; raise for other text."""
     text = "tab" if text == "\\t" else text
-    if text not in SEPARATORS and (len(text) != 1 or text in '"\n\r'):
+    if not is_separator(text):
         raise argparse.ArgumentTypeError(
             f"takes one character, or one of {', '.join(SEPARATORS)}; got {text!r}"
         )

@@ -76,6 +76,7 @@ def run(invocation: Invocation) -> None:
         given = reading_options(options)
         new = read_table(options.new, schema=schema, **given)
     new = replace(new, ids=inferred.ids.loc[new.frame.index])
+    old, new = _drop_zones(old, new)
     _compare_ids(invocation, old, new)
     changes = [_compare_column(n, old.frame[n], new.frame[n]) for n in new.frame]
     limit = _CHANCE / len(changes) / _N_TESTS
@@ -88,6 +89,22 @@ def run(invocation: Invocation) -> None:
         others = counted(n_others, "column differs", "columns differ")
         _print(invocation, f"{others} no more than samples of one table usually do.")
     _print_unlike(invocation, old, new)
+
+
+def _drop_zones(old: LoadedTable, new: LoadedTable) -> tuple[LoadedTable, LoadedTable]:
+    """Convert dates to UTC, without a zone, where the tables have different zones."""
+    plain: list[dict[str, Any]] = [{}, {}]
+    for name in new.frame:
+        pair = old.frame[name], new.frame[name]
+        zones = [str(getattr(own.dtype, "tz", "")) for own in pair]
+        for own, columns, zone in zip(pair, plain, zones, strict=True):
+            if zones[0] != zones[1] and zone:
+                columns[str(name)] = own.dt.tz_convert(None)
+    made = [
+        replace(table, frame=table.frame.assign(**columns))
+        for table, columns in zip((old, new), plain, strict=True)
+    ]
+    return made[0], made[1]
 
 
 def _has_new_labels(column: ColumnSchema, new: LoadedTable) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -42,7 +42,35 @@ _FINEST = {"f": "us", "S": "s", "M": "min", "H": "h", "": "D"}
 _ZONE = re.compile(r":\d\d.*?( ?(?:Z|UTC|GMT)| ?([+-]\d\d):?(\d\d)?)$")
 
 
-def fill_missing(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
+def list_examples(table: LoadedTable) -> dict[str, str]:
+    """Write one number or date in the format of each column of a text file.
+
+    The values are made up. They are saved with a model, for rows in which a column has
+    no observed cell that shows its format.
+    """
+    examples = {}
+    for column in table.schema.columns:
+        if column.role == "used" and column.kind in _EXAMPLES:
+            cells = table.source[column.name]
+            values = table.frame[column.name].dropna()
+            texts = cells.loc[values.index]
+            if _find_type(cells) is str and len(texts):
+                distinct = texts.astype(object).unique()[:_SAMPLE].tolist()
+                form = _FORMS[column.kind].find(column, distinct)
+                shown = pd.Series([_EXAMPLES[column.kind]])
+                if column.kind == "dates":
+                    shown = _round_times(values, shown)
+                examples[column.name] = form.write(shown[0])
+    return examples
+
+
+def fill_missing(
+    table: LoadedTable,
+    estimates: Any,
+    *,
+    as_text: bool,
+    examples: Mapping[str, str] | None = None,
+) -> Any:
     """Put estimates into the missing cells of a file, in the format of their column.
 
     Parameters
@@ -53,6 +81,8 @@ def fill_missing(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
     as_text : bool
         Whether the cells of a text file stay text. Otherwise, a column of numbers or
         dates is converted if no cell changes its value.
+    examples : mapping of str to str, optional
+        Of a saved model, as from `list_examples`.
 
     Returns
     -------
@@ -68,7 +98,10 @@ def fill_missing(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
         columns[name] = source[name]
         if name in estimates:
             new = estimates[name][missing[name] & estimates[name].notna()]
-            columns[name] = _fill_column(schema[name], source[name], frame[name], new)
+            example = (examples or {}).get(name)
+            columns[name] = _fill_column(
+                schema[name], source[name], frame[name], new, example
+            )
             if table.layout.type == "text" and not as_text:
                 columns[name] = _convert_text(schema[name], columns[name])
     return pd.DataFrame(columns).set_axis(table.source.index)
@@ -85,12 +118,14 @@ def describe_filling(table: LoadedTable, estimates: Any) -> str:
     return text
 
 
-def _fill_column(column: ColumnSchema, cells: Any, values: Any, estimates: Any) -> Any:
+def _fill_column(
+    column: ColumnSchema, cells: Any, values: Any, estimates: Any, example: str | None
+) -> Any:
     """Fill the cells of a column whose positions are the index of `estimates`."""
     if not len(estimates):
         return cells
     values = values.dropna()
-    new = _write_estimates(column, cells, values, estimates)
+    new = _write_estimates(column, cells, values, estimates, example)
     rows = np.arange(len(cells))
     if new is not None:
         rows[estimates.index] = len(cells) + np.arange(len(new))
@@ -136,9 +171,9 @@ def _take_cells(cells: Any, new: list[Any], rows: Any) -> Any:
 
 
 def _write_estimates(
-    column: ColumnSchema, cells: Any, values: Any, estimates: Any
+    column: ColumnSchema, cells: Any, values: Any, estimates: Any, example: str | None
 ) -> list[Any] | None:
-    """Convert estimates to the type and format of a column's cells.
+    """Convert estimates to the type and format of a column's cells, or of an example.
 
     None for categories and for cells of other types, which must be copied instead.
     """
@@ -146,10 +181,15 @@ def _write_estimates(
     if held is None:
         return None
     is_time = pd.api.types.is_datetime64_any_dtype(values) or values.dtype.kind == "m"
+    texts = []
+    if held is str:
+        texts = cells.loc[values.index].astype(object).unique()[:_SAMPLE].tolist()
+        texts = texts or list(filter(None, [example]))
+        if is_time and texts == [example]:
+            values = pd.Series(parse_format(column.format or "iso", texts))
     if is_time:
         estimates = _round_times(values, estimates)
     if held is str:
-        texts = cells.loc[values.index].astype(object).unique()[:_SAMPLE].tolist()
         form = (_DateForm if is_time else _NumberForm).find(column, texts)
         return [form.write(one) for one in estimates]
     if is_time:
@@ -304,6 +344,14 @@ class _DateForm:
         return f"{numbers.get(field, moment.second):0{len(shown)}}"
 
 
+_FORMS: dict[str, Any] = {"numbers": _NumberForm, "dates": _DateForm}
+# Values whose text shows all of a format: thousands, decimals, padding, month names.
+_EXAMPLES = {
+    "numbers": 1234.0000000000002,
+    "dates": pd.Timestamp("2003-02-01 04:05:06.789012"),
+}
+
+
 def _cut_zone(found: re.Match[str]) -> str:
     """Return the text of a match of `_ZONE` without the time zone."""
     return found[0].removesuffix(found[1])
@@ -372,6 +420,8 @@ def _convert_exactly(plain: Sequence[str], floats: Any) -> Any:
 
 def _round_times(observed: Any, times: Any) -> Any:
     """Round times to the coarsest unit that keeps all observed times unchanged."""
+    if not len(observed):
+        return times
     units = (u for u in _TIME_UNITS if (_round_to_unit(observed, u) == observed).all())
     unit = next(units, None)
     return times if unit is None else _round_to_unit(times, unit)

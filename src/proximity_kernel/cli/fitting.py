@@ -27,6 +27,7 @@ from ..io import (
     read_table,
 )
 from ..io.read import open_large
+from ..io.typed_columns import check_schema, is_written_as
 from ..io.write import BATCHED_FORMATS
 from ..kernel import code_table, fit_coded
 from ..model_file import ModelFileError, _load_with_notes
@@ -224,10 +225,14 @@ def _read_schema(path: str, estimator: Any, notes: dict[str, Any]) -> Schema:
     """
     try:
         schema = Schema.from_dict(notes["schema"])
+        check_schema(schema)
         fits = schema.names("used") == estimator.feature_names_in_.tolist()
         ids = notes.get("ids", {}).values()
         fits = fits and all(len(own) == estimator.n_samples_fit_ for own in ids)
         fits = fits and all(type(cell) is str for own in ids for cell in own)
+        examples = notes.get("examples", {}).items()
+        kinds = {one.name: one for one in schema.columns}
+        fits = fits and all(is_written_as(kinds[name], one) for name, one in examples)
         if "rows" in notes:
             fits = fits and len(notes["rows"]) == estimator.n_samples_fit_
             fits = fits and all(type(row) is int for row in notes["rows"])

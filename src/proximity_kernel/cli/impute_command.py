@@ -12,7 +12,7 @@ from .._shared.wording import counted, write_plain, write_share
 from ..io.checks import hide_missing_codes
 from ..io.write import TEXT_FORMATS, write_frame
 from . import fitting
-from .filled_cells import describe_filling, fill_missing
+from .filled_cells import describe_filling, fill_missing, list_examples
 from .program import Invocation
 from .results import (
     draw_grid,
@@ -32,7 +32,7 @@ def run(invocation: Invocation) -> None:
     """Fill the missing cells of a table; write or show the result, with uncertainty."""
     options = invocation.options
     formats = invocation.formats
-    imputer, table, _ = fitting.start(invocation, "ProximityImputer")
+    imputer, table, notes = fitting.start(invocation, "ProximityImputer")
     known = table.frame
     if imputer is None:
         # Codes for missing cells, such as 99, would be averaged into the estimates.
@@ -40,11 +40,12 @@ def run(invocation: Invocation) -> None:
         fitted = replace(table, frame=known)
         kernel = fitting.make_kernel(options)
         imputer = ProximityImputer(keep_empty_features=True, kernel=kernel)
-        fitting.fit(invocation, imputer, fitted)
+        fitting.fit(invocation, imputer, fitted, examples=list_examples(table))
     imputer.set_params(strategy=options.strategy)
     with invocation.progress("filling"):
         filled, uncertainty = imputer.transform(known), imputer.uncertainty(known)
-    frame = fill_missing(table, filled, as_text=formats["output"] in TEXT_FORMATS)
+    as_text, examples = formats["output"] in TEXT_FORMATS, notes.get("examples")
+    frame = fill_missing(table, filled, as_text=as_text, examples=examples)
     invocation.note(describe_filling(table, filled))
     if options.uncertainty is not None:
         codes = (known.isna() & table.frame.notna()).to_numpy()

@@ -105,6 +105,10 @@ class Invocation:
                     shown = text if control else show_controls(text)
                     yield Segment(shown, style, control)
 
+            def on_broken_pipe(self) -> NoReturn:
+                """Leave the exit status to `main`; rich itself would exit with 1."""
+                raise BrokenPipeError
+
         console = VisibleConsole(stderr=not out, highlight=False)
         console.width = max(console.width, _LEAST_WIDTH)
         return console
@@ -221,24 +225,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     _allow_any_encoding()
     given = sys.argv[1:] if arguments is None else list(arguments)
+    streams = [one for one in (sys.stdout, sys.stderr) if one is not None]
     try:
-        if not given or given[0] not in COMMANDS:
-            return _refuse(given)
-        add_options = COMMANDS[given[0]]
-        help_text = cleandoc(add_options.__doc__ or "")
-        parser = _Parser(f"{_PROGRAM} {given[0]}", help_text)
-        add_options(parser)
-        names = [str(one.metavar) for one in parser._get_positional_actions()]  # noqa: SLF001
-        parser.usage = " ".join(["%(prog)s", *names, "[options]"])
-        add_general(parser)
-        return _run(Invocation(given[0], parser.parse_args(given[1:])))
+        try:
+            return _parse_and_run(given)
+        finally:  # also when argparse exits after the help
+            for stream in streams:
+                stream.flush()
     except BrokenPipeError:
-        # Otherwise Python reports the error again when it flushes the stream at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Otherwise Python reports the error again when it flushes the streams at exit.
+        for stream in streams:
+            _redirect_broken(stream)
         return _BROKEN_PIPE
     except KeyboardInterrupt:
         _print_error(f"{_PROGRAM}: stopped")
         return 130
+
+
+def _parse_and_run(given: list[str]) -> int:
+    """Parse the arguments of a command, run it, and return its exit status."""
+    if not given or given[0] not in COMMANDS:
+        return _refuse(given)
+    add_options = COMMANDS[given[0]]
+    help_text = cleandoc(add_options.__doc__ or "")
+    parser = _Parser(f"{_PROGRAM} {given[0]}", help_text)
+    add_options(parser)
+    names = [str(one.metavar) for one in parser._get_positional_actions()]  # noqa: SLF001
+    parser.usage = " ".join(["%(prog)s", *names, "[options]"])
+    add_general(parser)
+    return _run(Invocation(given[0], parser.parse_args(given[1:])))
 
 
 def _refuse(given: list[str]) -> int:
@@ -315,6 +330,14 @@ def _is_from_library(error: Exception) -> bool:
     frames = [frame for frame, _ in walk_tb(error.__traceback__)]
     module: str = frames[-1].f_globals.get("__name__", "") if frames else ""
     return module.startswith("proximity_kernel.")
+
+
+def _redirect_broken(stream: Any) -> None:
+    """Discard what is written to a stream from now on, if its reader has ended."""
+    try:
+        stream.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _allow_any_encoding() -> None:

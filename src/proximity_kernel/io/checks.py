@@ -388,7 +388,9 @@ def find_open_dates(frame: Any) -> list[str]:
     "dates of the year 9999 in 'end' (1 cell) count as dates: if they mean ..."
     """
     dates = frame.select_dtypes(["datetime", "datetimetz"])
-    counts = {name: int((dates[name].dt.year == 9999).sum()) for name in dates}
+    # As numpy's dates: pandas has no years beyond 9999 in a time zone.
+    years = {name: dates[name].to_numpy("M8[Y]").astype(int) + 1970 for name in dates}
+    counts = {name: int((own == 9999).sum()) for name, own in years.items()}
     found = [f"{name!r} ({counted(n, 'cell')})" for name, n in counts.items() if n]
     if not found:
         return []

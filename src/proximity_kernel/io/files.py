@@ -76,8 +76,13 @@ def open_file(source: str | os.PathLike[str] | IO[Any]) -> InputFile:
     decoded = False
     if hasattr(source, "read"):
         name, data, decoded = _read_buffer(source)
-    else:
+    elif isinstance(source, str | os.PathLike):
         name, data = os.fspath(source), _read_path(os.fspath(source))
+    else:
+        raise InputError(
+            "`path_or_buffer` must be a path or a file-like object; got "
+            f"{type(source).__name__}."
+        )
     path = Path(name)
     ending = path.suffix.lower()
     if data[:2] == b"\x1f\x8b":

@@ -12,7 +12,7 @@ import pandas as pd
 from .._shared.wording import listed
 from .column_step import TextColumn, is_text
 from .numbers import find_unit
-from .schema import ReadOptions
+from .schema import InColumn, InputError, ReadOptions
 
 USUAL_MARKS = (
     "", "?", "NA", "N/A", "n/a", "na", "n.a.", "N.A.", "#N/A", "NaN", "nan", "NULL",
@@ -53,6 +53,11 @@ class MissingMarks:
         known = set(names)
         for text in options.missing:
             columns, mark = _split_mark(text, known)
+            if isinstance(text, InColumn) and not columns:
+                raise InputError(
+                    f"`missing` {text}: there is no such column; the table has "
+                    f"{listed(names, 8)}."
+                )
             if not columns:
                 given.append(text)
             for name in columns:

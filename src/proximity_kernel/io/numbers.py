@@ -383,6 +383,12 @@ def find_mixed_units(texts: Any, n_cells: NDArray[np.int64]) -> tuple[str, ...]:
     return tuple(unit for unit, _ in cells.most_common())
 
 
+def is_unit(unit: str) -> bool:
+    """Whether a text is one unit, or several that can be converted to each other."""
+    units = unit.lower().split(", ")
+    return len(units) == 1 or any({*units} <= sizes.keys() for sizes in _UNITS)
+
+
 def remove_unit(text: TextColumn, unit: str) -> TextColumn:
     """Remove the unit from numbers; with several units ("kg, g"), convert to the first.
 

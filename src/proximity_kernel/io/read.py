@@ -33,8 +33,8 @@ def read_table(
     header_rows: int | None = None,
     skip_rows: int | None = None,
     names: Iterable[str] | None = None,
-    sheet: str | None = None,
-    missing: str | Iterable[str] | Mapping[str, str] = (),
+    sheet: str | int | None = None,
+    missing: str | Iterable[str] | Mapping[str, str | Iterable[str]] = (),
     default_missing: bool = True,
     ids: str | Iterable[str] = (),
     only: str | Iterable[str] = (),
@@ -73,7 +73,7 @@ def read_table(
     names : iterable of str, optional
         Column names of a table without a header; with ``header_rows`` they replace the
         names in the file.
-    sheet : str, optional
+    sheet : str or int, optional
         Name or number (from 1) of an Excel sheet. By default the sheet with the largest
         table.
     missing : str, iterable of str or mapping
@@ -150,6 +150,8 @@ def read_table(
     require("pandas", extra="cli")
     from . import checks, excel, row_filter, text, totals, typed_columns
 
+    if schema is not None:
+        typed_columns.check_schema(schema)
     options.check_file_type(file.name, file.type)
     parse: Any = {"text": text.parse_text, "excel": excel.parse_sheet}.get(file.type)
     if parse is None:  # only these need pyarrow

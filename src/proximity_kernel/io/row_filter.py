@@ -65,7 +65,10 @@ class _Condition:
 
     def evaluate(self) -> NDArray[np.bool_]:
         """Return a mask of the rows that meet the condition."""
-        rows = self._parse_or()
+        try:
+            rows = self._parse_or()
+        except RecursionError:
+            raise self._error("it is nested too deeply") from None
         if self.text[self.at :].strip():
             raise self._error(f"{self.text[self.at :].strip()!r} was not understood")
         return rows

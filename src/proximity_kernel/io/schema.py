@@ -6,10 +6,11 @@ is needed to read other rows of the same table in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from html import escape
 from itertools import chain
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
 Role = Literal["used", "id", "left out"]
 Kind = Literal["numbers", "dates", "categories", "ordered", "unchanged"]
-
-
+SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
+_LISTS = ("missing", "ids", "only", "drop", "categorical", "numeric", "names")
+_FLAGS = ("default_missing", "ignore_case", "keep_totals")
+_BOOLEANS = ("bool", "bool_")  # names of the types, because of numpy's
 # Options about the layout of a file; a type of file that is not named here has none.
 _LAYOUT_OPTIONS = {
     "text": ("sep", "encoding", "names", "header_rows", "skip_rows"),
@@ -38,6 +41,12 @@ class InputError(ValueError):
 
 class Doubt(str):
     """An assumption that says what may be wrong with the table."""
+
+    __slots__ = ()
+
+
+class InColumn(str):
+    """A string that is read as missing, as "COL=TEXT", where COL must be a column."""
 
     __slots__ = ()
 
@@ -148,7 +157,7 @@ class ReadOptions:
     header_rows: int | None = None
     skip_rows: int | None = None
     names: Any = None
-    sheet: str | None = None
+    sheet: Any = None
     missing: Any = ()
     default_missing: bool = True
     ids: Any = ()
@@ -162,17 +171,24 @@ class ReadOptions:
     keep_totals: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.missing, Mapping):
-            marks = [f"{name}={mark}" for name, mark in self.missing.items()]
-            object.__setattr__(self, "missing", marks)
-        for name in ("missing", "ids", "only", "drop", "categorical", "numeric"):
+        for name in _LISTS:
             value = getattr(self, name)
-            several = [value] if isinstance(value, str | int | float) else value
-            object.__setattr__(self, name, tuple(map(str, several)))
-        if self.names is not None:
-            object.__setattr__(self, "names", tuple(map(str, self.names)))
-            if self.header_rows is None:
-                object.__setattr__(self, "header_rows", 0)
+            if value is not None or name != "names":
+                object.__setattr__(self, name, _read_list(name, value))
+        if _is_whole(self.sheet):
+            object.__setattr__(self, "sheet", str(self.sheet))
+        for names, allowed, fits in _CHECKS:
+            for name in names:
+                value = getattr(self, name)
+                if not fits(value) and (value is not None or name in _FLAGS):
+                    raise _refuse(name, allowed, value)
+        if self.encoding is not None and not _is_encoding(self.encoding):
+            raise InputError(
+                f"`encoding` {self.encoding}: there is no such encoding; utf-8, "
+                "latin-1, cp1252 and utf-16 are common."
+            )
+        if self.names is not None and self.header_rows is None:
+            object.__setattr__(self, "header_rows", 0)
 
     def check_file_type(self, name: str, file_type: str) -> None:
         """Raise InputError if a given option does not apply to the type of the file."""
@@ -184,6 +200,73 @@ class ReadOptions:
                     f"`{option}`: {name} is {file_type}, and the option does not apply "
                     "to this type; leave it out."
                 )
+
+
+def is_separator(text: Any) -> bool:
+    """Whether a value is one character that can separate cells, or the name of one."""
+    if not isinstance(text, str):
+        return False
+    return text in SEPARATORS or (len(text) == 1 and text not in '"\n\r')
+
+
+def _refuse(option: str, allowed: str, value: Any) -> InputError:
+    """Make the error about an option with a wrong value."""
+    return InputError(f"`{option}` must be {allowed}; got {value!r}.")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_encoding(name: str) -> bool:
+    """Whether there is an encoding of text with this name."""
+    try:
+        return bool(b" ".decode(name))
+    except UnicodeDecodeError:  # such as UTF-16
+        return True
+    except (LookupError, ValueError):
+        return False
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, at least 0, and no boolean."""
+    if type(value).__name__ in _BOOLEANS or not isinstance(value, Integral):
+        return False
+    return int(value) >= 0
+
+
+_CHECKS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
+    (_FLAGS, "True or False", lambda value: type(value).__name__ in _BOOLEANS),
+    (("day_first",), "True or False", lambda value: type(value).__name__ in _BOOLEANS),
+    (("header_rows", "skip_rows"), "a whole number, at least 0", _is_whole),
+    (("encoding", "sheet", "where"), "text", _is_text),
+    (
+        ("decimal",),
+        "'.' or ','",
+        lambda value: isinstance(value, str) and value in (".", ","),
+    ),
+    (("sep",), f"one character, or one of {', '.join(SEPARATORS)}", is_separator),
+)
+
+
+def _read_list(option: str, value: Any) -> tuple[Any, ...]:
+    """Convert texts or numbers to a tuple of texts; a mapping to "COL=TEXT".
+
+    A single text or number is a list of one, and None an empty list.
+    """
+    if option == "missing" and isinstance(value, Mapping):
+        named = ((name, _read_list(option, own)) for name, own in value.items())
+        return tuple(InColumn(f"{name}={one}") for name, own in named for one in own)
+    if value is None:
+        return ()
+    is_text = isinstance(value, str) and option != "names"  # a letter for each column
+    items = [value] if is_text or isinstance(value, Real) else value
+    if not isinstance(items, Iterable) or isinstance(items, bytes | Mapping):
+        raise _refuse(option, "a list of texts", value)
+    items = list(items)
+    if any(not isinstance(one, str | Real) or isinstance(one, bool) for one in items):
+        raise _refuse(option, "a list of texts", value)
+    return tuple(one if isinstance(one, str) else str(one) for one in items)
 
 
 @dataclass(frozen=True, eq=False)

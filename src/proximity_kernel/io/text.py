@@ -22,9 +22,8 @@ from .._shared.extras import require
 from .._shared.wording import counted
 from .files import UTF16_MARKS, InputFile
 from .header import is_value, read_header
-from .schema import FileLayout, InputError, ParsedFile, ReadOptions
+from .schema import SEPARATORS, FileLayout, InputError, ParsedFile, ReadOptions
 
-SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 _TRIED = "\t;|,"
 _SAMPLE_LINES = 200
 _SAMPLE_CHARACTERS = 2**18
@@ -212,11 +211,6 @@ def _decode(file: InputFile, encoding: str | None) -> tuple[str, str, list[str]]
     wanted = encoding or "utf-8"
     try:
         return data.decode(wanted).removeprefix("\ufeff"), wanted, assumptions
-    except LookupError:
-        raise InputError(
-            f"`encoding` {wanted}: there is no such encoding; utf-8, latin-1, cp1252 "
-            "and utf-16 are common."
-        ) from None
     except UnicodeError as error:
         at = getattr(error, "start", 0)
     line = data.count(b"\n", 0, at) + 1

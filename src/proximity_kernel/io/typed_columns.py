@@ -25,6 +25,14 @@ from .missing_marks import MissingMarks, report_minus_values
 from .schema import ColumnSchema, Doubt, InputError, ParsedFile, ReadOptions, Schema
 
 _EXPECTED = {"dates": "a date", "numbers": "a number", "ordered": "on the scale"}
+# Kind of values -> their formats; "" if the file stores numbers or dates as such.
+_FORMATS = {
+    "numbers": ("", *numbers.NUMBER_FORMATS),
+    "dates": ("", *dates.DATE_FORMATS),
+    "categories": ("", categories.BOOLEAN, categories.ANY_CASE),
+    "ordered": ("",),
+    "unchanged": ("",),
+}
 _MAX_SHOWN = 6  # columns in a list with details
 _COLUMN_OPTIONS = ("ids", "only", "drop", "categorical", "numeric")
 _OPPOSITES = (
@@ -250,6 +258,45 @@ def _resolve_columns(
 
 
 # ---------------------------------------------------------------------- typed columns
+
+
+def check_schema(schema: Any) -> None:
+    """Raise InputError unless `read_table` can have made a schema."""
+    good = isinstance(schema, Schema) and _are_texts(schema.missing)
+    columns = schema.columns if good else ()
+    good = good and all(isinstance(one, ColumnSchema) for one in columns)
+    good = good and all(map(_is_known, columns))
+    if not good or len({column.name for column in columns}) < len(columns):
+        raise InputError(
+            "`schema` is not one that read_table makes; pass the `schema` of a table "
+            "that it read."
+        )
+
+
+def _is_known(column: ColumnSchema) -> bool:
+    """Whether the values of a column's schema are such as `infer_schema` chooses."""
+    marks = () if column.missing is None else column.missing
+    texts = (column.name, column.role, column.kind, column.format, column.unit)
+    return (
+        _are_texts((*texts, *marks, *column.order))
+        and column.role in ("used", "id", "left out")
+        and column.format in _FORMATS.get(column.kind, ())
+        and numbers.is_unit(column.unit)
+    )
+
+
+def is_written_as(column: ColumnSchema, text: str) -> bool:
+    """Whether a text is one number or date in the format of a column."""
+    if column.kind not in ("numbers", "dates") or not _are_texts([text]):
+        return False
+    cells = TextColumn.from_categories(pd.Series([text], dtype="category"), [])
+    form = column.format or ("iso" if column.kind == "dates" else "1.5")
+    bare = numbers.remove_unit(cells, column.unit).values
+    return len(bare) == 1 and bool(pd.notna(parse_format(form, bare)).all())
+
+
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(type(value) is str for value in values)
 
 
 def convert_columns(

@@ -48,7 +48,7 @@ def parse_typed(file: InputFile, _: ReadOptions) -> ParsedFile:
             table = opener(file.data).read_all()
         table.validate(full=True)  # reading does not look at every offset and index
         check_size(name, 8 * table.num_rows * table.num_columns, size)
-        return _convert_arrow(name, file.type, table)
+        return _convert_arrow(name, file.type, _clean_dictionaries(table))
 
 
 def _read_whole_parquet(file: InputFile) -> Any:
@@ -95,7 +95,9 @@ def _count_decoded_bytes(column: Any) -> int:
 
 
 def _measure_strings(texts: Any) -> Any:
-    """Count the bytes of each string of an Arrow array; 8 for values of other types."""
+    """Count the bytes of each string or list of an Arrow array; 8 for other values."""
+    if pa.types.is_nested(texts.type):
+        return np.array([texts.slice(i, 1).nbytes for i in range(len(texts))], int)
     compute = require("pyarrow.compute", extra="cli")
     try:
         return compute.binary_length(texts).fill_null(0).to_numpy()
@@ -179,19 +181,28 @@ def _convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
     table = _put_index_first(table)
     names, assumptions = make_unique(table.column_names)
     table = _decode_runs_and_views(name, table.rename_columns(names))
+    table, said = _replace_unknown_zones(table)
+    assumptions += said
     cells = map(pd.arrays.ArrowExtensionArray, table.columns)
     source = dict(zip(names, cells, strict=True))
     for j, field in enumerate(table.schema):
-        if pa.types.is_decimal(field.type) or pa.types.is_float16(field.type):
-            # pandas has no index of float16, and counts of values need one.
-            numbers = table[j].cast(pa.float64())
-            table = table.set_column(j, field.name, numbers)
-        elif field.type == pa.time64("ns"):  # Python's times have no nanoseconds
-            table = table.set_column(j, field.name, table[j].cast(pa.string()))
+        if (wanted := _find_simple_type(field.type)) is not None:
+            table = table.set_column(j, field.name, table[j].cast(wanted))
     # Integers with missing cells stay integers: as floats, long ids would become equal.
     frame = table.to_pandas(date_as_object=False, types_mapper=_choose_integer_dtype)
     frame, layout = simplify_columns(frame), FileLayout(file_type)
     return ParsedFile(name, pd.DataFrame(source), frame, layout, tuple(assumptions))
+
+
+def _find_simple_type(kind: Any) -> Any:
+    """Find the type to which cells are cast because pandas lacks theirs, or None."""
+    if pa.types.is_dictionary(kind):
+        wanted = _find_simple_type(kind.value_type)
+        return wanted and pa.dictionary(kind.index_type, wanted, kind.ordered)
+    if pa.types.is_decimal(kind) or pa.types.is_float16(kind):
+        return pa.float64()  # pandas has no index of float16
+    # Python's times have no nanoseconds.
+    return pa.string() if kind == pa.time64("ns") else None
 
 
 def _decode_runs_and_views(name: str, table: Any) -> Any:
@@ -210,6 +221,12 @@ def _decode_runs_and_views(name: str, table: Any) -> Any:
             check_size(name, sum(map(_count_decoded_bytes, parts)))
             parts = [part.cast(_VIEWS[field.type]) for part in parts]
             column = pa.chunked_array(parts, _VIEWS[field.type])
+        elif pa.types.is_dictionary(field.type) and pa.types.is_nested(
+            field.type.value_type  # pandas has no such labels
+        ):
+            check_size(name, _count_decoded_bytes(column))
+            parts = [chunk.dictionary_decode() for chunk in column.chunks]
+            column = pa.chunked_array(parts, field.type.value_type)
         else:
             continue
         table = table.set_column(j, field.name, column)
@@ -220,6 +237,53 @@ def _convert_dictionary(encoded: Any, value_type: Any) -> Any:
     """Cast the distinct values of a dictionary-encoded array to the given type."""
     values = encoded.dictionary.cast(value_type)
     return type(encoded).from_arrays(encoded.indices, values)
+
+
+def _clean_dictionaries(table: Any) -> Any:
+    """Remove null, NaN and repeated values from dictionaries, as pandas requires."""
+    for j, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type) and table.num_rows:
+            chunks = [_clean_dictionary(chunk) for chunk in table[j].chunks]
+            table = table.set_column(j, field.name, pa.chunked_array(chunks))
+    return table
+
+
+def _clean_dictionary(encoded: Any) -> Any:
+    """Remove null, NaN and repeated values from the dictionary of an array."""
+    compute = require("pyarrow.compute", extra="cli")
+    values, kind = encoded.dictionary, encoded.type
+    values = values.cast(_VIEWS.get(values.type, values.type))
+    if pa.types.is_float16(values.type):  # arrow cannot search it
+        values = values.cast(pa.float32())
+    try:
+        valid = values.unique()
+        valid = valid.filter(compute.invert(compute.is_null(valid, nan_is_null=True)))
+        places = compute.index_in(values, valid).cast(kind.index_type)
+    except pa.ArrowNotImplementedError:  # lists, which are decoded later
+        return encoded
+    indices = places.take(encoded.indices)
+    return type(encoded).from_arrays(indices, valid, ordered=kind.ordered)
+
+
+def _replace_unknown_zones(table: Any) -> tuple[Any, list[str]]:
+    """Convert times in a zone that is not in the tz database to UTC, and report it."""
+    said = []
+    for j, field in enumerate(table.schema):
+        held = getattr(field.type, "value_type", field.type)
+        zone = getattr(held, "tz", None)
+        if zone is not None and not _is_zone(zone):
+            times = table[j].cast(held).cast(pa.timestamp(held.unit, "UTC"))
+            table = table.set_column(j, field.name, times)
+            said.append(f"{field.name!r} has an unknown time zone, {zone!r}: in UTC")
+    return table, said
+
+
+def _is_zone(name: str) -> bool:
+    """Whether a time zone is in the tz database, or an offset from UTC."""
+    try:
+        return pa.lib.string_to_tzinfo(name) is not None
+    except (pa.ArrowException, ValueError, OSError):
+        return False
 
 
 def _put_index_first(table: Any) -> Any:
@@ -268,7 +332,8 @@ class LargeFile:
         name = self.name
         if batch.num_rows < self.n_rows:
             name += f", rows {start + 1:,} to {start + batch.num_rows:,}"
-        return _convert_arrow(name, self.type, batch)
+        with _convert_errors(self.name, self.type):
+            return _convert_arrow(name, self.type, batch)
 
 
 def open_large_file(path: str, file_type: str) -> LargeFile:
@@ -358,4 +423,4 @@ def _join_batches(parts: list[Any]) -> Any:
     for j, field in enumerate(table.schema):
         if field.type in (pa.string(), pa.large_string()):
             table = table.set_column(j, field.name, table[j].dictionary_encode())
-    return table.unify_dictionaries()
+    return _clean_dictionaries(table).unify_dictionaries()
