@@ -26,6 +26,9 @@ _LAYOUT_OPTIONS = {
 }
 
 
+_COLUMN_LISTS = ("only", "drop", "categorical", "numeric", "fill_down")
+
+
 class InputError(ValueError):
     """Raised for a file, table or option that cannot be used.
 
@@ -160,12 +163,13 @@ class ReadOptions:
     ignore_case: bool = False
     where: str | None = None
     keep_totals: bool = False
+    fill_down: Any = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.missing, Mapping):
             marks = [f"{name}={mark}" for name, mark in self.missing.items()]
             object.__setattr__(self, "missing", marks)
-        for name in ("missing", "ids", "only", "drop", "categorical", "numeric"):
+        for name in ("missing", "ids", *_COLUMN_LISTS):
             value = getattr(self, name)
             several = [value] if isinstance(value, str | int | float) else value
             object.__setattr__(self, name, tuple(map(str, several)))
