@@ -206,7 +206,8 @@ def test_rows_that_equal_an_earlier_one_are_reported():
     table = read("id," + text + "".join(
         f"K{i},{row}" for i, row in enumerate([*rows, *again])
     ))  # fmt: skip
-    line = "row 41 equals row 4 in all compared columns: it may have been entered twice"
+    where = "row 41 (id K40) equals row 4 (id K3) in all compared columns"
+    line = f"{where}: it may have been entered twice"
     assert table.doubts == (line,)
     line = (
         "2 rows equal an earlier row in all compared columns (row 41 equals row 4): "

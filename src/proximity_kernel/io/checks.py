@@ -88,7 +88,7 @@ def _find_text(column: Any, text: str) -> NDArray[np.bool_]:
 
 def find_doubts(table: LoadedTable) -> list[str]:
     """Report what may be wrong with the typed columns of a table, in sentences."""
-    frame = table.frame
+    frame = name_rows(table)
     sentences = (
         *find_frequent_marks(table),
         *find_missing_codes(frame),
@@ -103,6 +103,31 @@ def find_doubts(table: LoadedTable) -> list[str]:
         *find_repeated_rows(frame),
     )
     return [Doubt(one) for one in sentences]
+
+
+def name_rows(table: LoadedTable) -> Any:
+    """Index the frame by the row numbers, from 0, and the first id, if there is one."""
+    rows = table.frame.index
+    if not table.ids.shape[1]:
+        return table.frame
+    name = table.ids.columns[0]
+    ids = pd.MultiIndex.from_arrays(
+        [rows, table.ids[name].loc[rows]], names=[None, name]
+    )
+    return table.frame.set_axis(ids)
+
+
+def _write_rows(rows: Any) -> list[str]:
+    """Write the numbers of rows, from 1, and their ids, given a part of the index.
+
+    >>> ids = pd.MultiIndex.from_arrays([[4, 1234], ["P4", "P7"]], names=[None, "id"])
+    >>> _write_rows(ids), _write_rows(pd.Index([4]))
+    (['5 (id P4)', '1,235 (id P7)'], ['5'])
+    """
+    if rows.nlevels == 1:
+        return [f"{row + 1:,}" for row in rows]
+    name = rows.names[1]
+    return [f"{row + 1:,} ({name} {write_cell(one)})" for row, one in rows]
 
 
 def find_same_columns(frame: Any) -> list[str]:
@@ -244,9 +269,9 @@ def find_dependent_missing(frame: Any) -> list[str]:
 
 
 def _list_exceptions(rows: Any) -> str:
-    """Write the numbers of rows that are exceptions, given their indices from 0."""
-    numbers = join_names([f"{row + 1:,}" for row in rows], 3)
-    return f" except in row{'s' * (len(rows) > 1)} {numbers}, to be checked"
+    """Write which rows are exceptions."""
+    names = join_names(_write_rows(rows), 3)
+    return f" except in row{'s' * (len(rows) > 1)} {names}, to be checked"
 
 
 def find_broken_formulas(frame: Any) -> list[str]:
@@ -431,7 +456,7 @@ def find_empty_rows(frame: Any) -> list[str]:
     >>> find_empty_rows(pd.DataFrame({"x": [1.0, None, 3], "y": ["a", None, "b"]}))
     ['row 2 has no observed cell']
     """
-    rows = [f"{i + 1:,}" for i in frame.index[frame.isna().all(axis=1)]]
+    rows = _write_rows(frame.index[frame.isna().all(axis=1)])
     if not rows:
         return []
     which = f"row {rows[0]} has" if len(rows) == 1 else f"rows {join_names(rows)} have"
@@ -453,12 +478,14 @@ def find_repeated_rows(frame: Any) -> list[str]:
     if min(len(frame) / _MIN_ROWS, len(frame.columns) / _MIN_COLUMNS) < 1:
         return []
     hashes = hash_pandas_object(frame, index=False)
-    repeats = hashes[hashes.duplicated() & differ.notna().any(axis=1)]
+    is_repeat = hashes.duplicated() & differ.notna().any(axis=1)
+    repeats = np.flatnonzero(is_repeat)
     if not len(repeats):
         return []
-    row = repeats.index[0]
-    first = hashes.index[hashes == hashes[row]][0]
-    rows = f"row {row + 1:,} equals row {first + 1:,}"
+    row = repeats[0]
+    first = int((hashes == hashes.iloc[row]).argmax())
+    names = _write_rows(frame.index[[row, first]])
+    rows = f"row {names[0]} equals row {names[1]}"
     where = "in all compared columns"
     if len(repeats) == 1:
         return [f"{rows} {where}: it may have been entered twice"]

@@ -151,14 +151,13 @@ def _search(
 
 def _find_merged(data: IO[bytes], sheet: Any) -> set[tuple[int, int, int]]:
     """Find the merged cells of several rows: column, first and last row, from 0."""
-    from openpyxl.utils import column_index_from_string
-
     # openpyxl does not read merged cells where it reads row by row.
     path = sheet._worksheet_path  # noqa: SLF001
     with ZipFile(data) as archive:
         found = {one.groups() for one in _search(_MERGED, archive, path)}
+    number = require("openpyxl", extra="cli").utils.column_index_from_string
     return {
-        (column_index_from_string(column.decode()) - 1, int(first) - 1, int(last) - 1)
+        (number(column.decode()) - 1, int(first) - 1, int(last) - 1)
         for column, first, last in found
         if first != last
     }

@@ -174,7 +174,7 @@ def read_table(
             kept = {name.strip() for name in named}
             table = totals.leave_total_columns_out(table, kept)
     table = row_filter.select_rows(table, where)
-    said = [*table.assumptions, *checks.find_empty_rows(table.frame)]
+    said = [*table.assumptions, *checks.find_empty_rows(checks.name_rows(table))]
     if not is_earlier:
         said += checks.find_few_numbers(table.frame) + checks.find_doubts(table)
     return replace(table, assumptions=tuple(said))

@@ -342,7 +342,8 @@ def describe_columns(
     -------
     list of dict
         name, kind, share (of missing cells), summary, extremes, far (lines), bins
-        (names), n_bins, two (whether the bins have groups), and ``histogram`` (see
+        (names), n_bins, kept (whether missing cells have a bin of their own), two
+        (whether the bins have groups), and ``histogram`` (see
         `draw_histogram`) or ``labels`` (label, share, rest). A column without a value,
         or with one number only, has neither.
     """
@@ -356,8 +357,9 @@ def describe_columns(
             "summary": _summarize(column),
             "extremes": column.extremes,
             "far": column.far,
-            "n_bins": len(names),
-            "bins": [column.write_bin(name) for name in names[:_MAX_BINS]],
+            "n_bins": bins.n_bins,
+            "bins": list(map(column.write_bin, names[: min(bins.n_bins, _MAX_BINS)])),
+            "kept": bool(kernel.model_.informative[j]),
             "two": groups is not None,
         }
         usual = column.usual
