@@ -78,6 +78,7 @@ _STAGES: tuple[tuple[Callable[[Column], Column], ...], ...] = (
         categories.read_named_categories,
         categories.read_booleans,
         categories.read_scale,
+        categories.read_times,
         dates.read_compact_dates,
         numbers.read_numbers,
         dates.read_dates,

@@ -409,10 +409,11 @@ def _summarize(column: DisplayColumn) -> str:
     if not len(column.known):
         return "no value"
     n_distinct = len(np.unique(column.known))
-    if column.labels is not None:
-        return counted(n_distinct, "value")
     known = column.known
     low, high = map(column.write, (known.min(), known.max()))
+    if column.labels is not None:
+        ends = f", {low} to {high}" if column.kind == "ordered" else ""
+        return counted(n_distinct, "value") + ends
     middle = column.write_middle(float(np.median(known)))
     if low == high:
         return f"always {low}"
