@@ -236,10 +236,14 @@ def _choose_clearest(
     mapping
         The cell.
     """
-    for one in rows:
-        for cell in one["cells"]:
-            if cell["expected"]:
-                return "clearest", one["row"], cell
+    found = [
+        (k, one["row"], cell)
+        for one in rows
+        for k, cell in enumerate(one["cells"])
+        if cell["expected"]
+    ]
+    if found:
+        return "clearest", *min(found, key=lambda one: one[0])[1:]
     return "most unusual", rows[0]["row"], rows[0]["cells"][0]
 
 
