@@ -736,7 +736,9 @@ class _Writer:
             if clipped:
                 return clipped
             ends = np.flatnonzero(np.diff(likely) > 1) + 1  # of adjacent bins
-            named = [names.name(*own[[0, -1]].tolist()) for own in np.split(likely, ends)]
+            named = [
+                names.name(*own[[0, -1]].tolist()) for own in np.split(likely, ends)
+            ]
             named = ["a value" if one == "observed" else one for one in named]
         else:
             named = [names.name(k, k) for k in likely]

@@ -332,12 +332,6 @@ def describe_columns(
 ) -> list[dict[str, Any]]:
     """Build the card data for each column.
 
-    Parameters
-    ----------
-    columns : sequence of DisplayColumn
-    kernel : ProximityKernel
-        Fitted.
-
     Returns
     -------
     list of dict
@@ -458,16 +452,8 @@ def draw_histogram(
 ) -> dict[str, Any]:
     """Compute the histogram of a measured column, with the limits of its bins.
 
-    Parameters
-    ----------
-    column : DisplayColumn
-        With two different values.
-    usual : UsualRange
-        The range that is drawn to scale, and the values below and above it.
-    limits : ndarray of shape (n_bins - 1,), float64
-        Where one bin ends and the next begins, ascending.
-    groups : ndarray of shape (n_bins,), int64, or None
-        The coarse bin of each bin.
+    The column has two different values. The range `usual` is drawn to scale; `limits`
+    tell where one bin ends and the next begins, and `groups` the coarse bin of each.
 
     Returns
     -------

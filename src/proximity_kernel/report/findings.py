@@ -40,19 +40,7 @@ def count_cells(
 ) -> NDArray[np.int64]:
     """Count the rows of each cluster, and its known cells in each bin.
 
-    Counts of batches add up.
-
-    Parameters
-    ----------
-    coded : CodedTable
-        With its model.
-    labels : ndarray of shape (n_samples,)
-        The cluster of each row.
-    n_clusters : int
-
-    Returns
-    -------
-    ndarray of shape (n_clusters, 1 + total bins), int64
+    Counts of batches add up. Their shape is (n_clusters, 1 + total bins).
     """
     parts = [np.bincount(labels, minlength=n_clusters)[:, None]]
     for j, n_bins in enumerate(coded.model.n_bins.tolist()):
@@ -173,24 +161,9 @@ def write_findings(
 ) -> list[str]:
     """Write the findings: clusters, far and surprising values, missing cells.
 
-    Parameters
-    ----------
-    clusters : sequence of mapping, or None
-        See `describe_clusters`.
-    kind : str
-        "cluster", or "part" if the rows vary gradually.
-    far : sequence of mapping
-        See `list_far_values`.
-    surprising : mapping
-        See `find_surprising_rows`.
-    counts, missing : mapping
-        See `count_missing_cells` and `describe_missing_cells`.
-    names : sequence of str
-        Names of the rows.
-
-    Returns
-    -------
-    list of str
+    The arguments are the results of `describe_clusters`, `name_kind`,
+    `list_far_values`, `find_surprising_rows`, `count_missing_cells` and
+    `describe_missing_cells`, and the names of the rows.
     """
     lines = [_write_clusters(clusters, kind)] if clusters else []
     if far:
@@ -225,16 +198,10 @@ def _write_apart(surprising: Mapping[str, Any]) -> str:
 def _choose_clearest(
     rows: Sequence[Mapping[str, Any]],
 ) -> tuple[str, int, Mapping[str, Any]]:
-    """Choose the first cell for which another value is expected, else the first cell.
+    """Choose a cell for which another value is expected, else the first cell.
 
-    Returns
-    -------
-    str
-        What the row is called: "clearest", or "most unusual".
-    int
-        Index of the row.
-    mapping
-        The cell.
+    The first cells of all rows come first. Also returns what its row is called, and the
+    index of the row.
     """
     found = [
         (k, one["row"], cell)
@@ -307,17 +274,7 @@ def _write_missing(counts: Mapping[str, Any], missing: Mapping[str, Any]) -> str
 
 
 def find_alerts(columns: Sequence[DisplayColumn]) -> list[dict[str, str]]:
-    """List the columns to check before the results are used, and what to check.
-
-    Parameters
-    ----------
-    columns : sequence of DisplayColumn
-
-    Returns
-    -------
-    list of dict
-        name (of the column) and text.
-    """
+    """List the columns to check before the results are used: their name, and a text."""
     alerts = []
     for j, column in enumerate(columns):
         known = column.known

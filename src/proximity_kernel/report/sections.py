@@ -62,13 +62,7 @@ def find_surprising_rows(
 ) -> dict[str, Any]:
     """Find the rows with values that do not fit the rest of their row.
 
-    Parameters
-    ----------
-    kernel : ProximityKernel
-        Its options are used to fit the kernel of `ProximityOutliers`.
-    columns : sequence of DisplayColumn
-    coded : CodedTable
-        All rows.
+    The options of `kernel` are used to fit the kernel of `ProximityOutliers`.
 
     Returns
     -------
@@ -154,10 +148,6 @@ def _write_given(columns: Sequence[DisplayColumn], text: str) -> str:
 def count_missing_cells(columns: Sequence[DisplayColumn]) -> dict[str, Any]:
     """Count missing cells: in all, by column, and by set of columns missing together.
 
-    Parameters
-    ----------
-    columns : sequence of DisplayColumn
-
     Returns
     -------
     dict
@@ -222,13 +212,7 @@ def describe_missing_cells(
 ) -> dict[str, Any]:
     """Describe how certain the estimates of the missing cells are.
 
-    Parameters
-    ----------
-    kernel : ProximityKernel
-        Fitted.
-    coded : CodedTable
-    rng : numpy.random.Generator
-        Samples `MAX_ROWS` rows of a table that has more.
+    `rng` samples `MAX_ROWS` rows of a table that has more.
 
     Returns
     -------
