@@ -283,3 +283,8 @@ def test_an_exception_to_a_rule_is_reported():
     assert find_exceptions(frame) == [line]
     frame["sex"] = ["f"] * 199 + ["m"]  # nearly the same in all rows
     assert not find_exceptions(frame)
+
+
+def test_huge_numbers_are_in_no_formula():
+    frame = pd.DataFrame({"a": [1e308, -1e308] * 20, "b": np.arange(40.0) * 1e306})
+    assert not find_broken_formulas(frame.assign(c=np.arange(40.0)))
