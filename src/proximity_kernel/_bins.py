@@ -67,6 +67,7 @@ _FEWEST_AT_ONCE = 16  # fewer columns are learned separately
 _VALUES_AT_ONCE = 1 << 17  # maximum number of values of stacked columns
 _FEW_MIDPOINTS = 16  # up to this number, a linear search beats a binary one
 _DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # units per second
+_DAY = 86_400  # seconds
 _EXACT = 1e15  # whole numbers below this are formatted with all their digits
 _EQUAL = 1e-6  # with a smaller standard deviation, the values of a bin count as equal
 _DIGITS = 4  # significant digits, unless two numbers need more digits to differ
@@ -972,7 +973,9 @@ def name_bins(
     whole = column.form == "whole" and column.family == "numbers"
     if whole and np.abs(bins.midpoints).max() < _EXACT:
         return _name_whole_numbers(bins, typical, missing)
-    error = np.inf  # whole days: a limit within a day is at its start
+    if column.form == "whole" and column.family == "dates":
+        return _name_whole_days(bins, missing)
+    error = np.inf
     if column.form != "whole":
         # The least distance of two limits or, of one limit, of the typical values.
         among = bins.midpoints if bins.n_bins > 2 else np.asarray(typical.values, float)
@@ -1014,6 +1017,27 @@ def _name_whole_numbers(bins: NumericBins, typical: Typical, missing: bool) -> B
         beyond="{} or more",
         between="{}-{}" if highs[0] >= 0 else "{} to {}",
         empty=_find_empty_bins(lows[1:-1], highs[1:-1], start=1),
+        missing=missing,
+    )
+
+
+def _name_whole_days(bins: NumericBins, missing: bool) -> BinNames:
+    """Name each bin of dates without times by the first and last day it can contain.
+
+    >>> days = NumericBins(86_400 * np.array([0.0, 10, 31]))
+    >>> _name_whole_days(days, missing=False).each()
+    ['up to 1970-01-06', '1970-01-07 to 1970-01-21', '1970-01-22 or later']
+    """
+    below = np.floor(bins.midpoints / _DAY).astype(int).tolist()
+    above = [day + 1 for day in below]
+    lows, highs = (
+        format_numbers([_DAY * day for day in days], "dates") for days in (above, below)
+    )
+    return BinNames(
+        lows=("", *lows),
+        highs=(*highs, ""),
+        beyond="{} or later",
+        empty=_find_empty_bins(above[:-1], below[1:], start=1),
         missing=missing,
     )
 
@@ -1064,7 +1088,7 @@ def _format_dates(seconds: Sequence[float], error: float) -> list[str]:
     """
     whole = np.floor(seconds).astype("datetime64[s]")
     out = [str(day) for day in whole.astype("datetime64[D]")]
-    close = np.mod(seconds, 86_400).max(initial=0) <= error
+    close = np.mod(seconds, _DAY).max(initial=0) <= error
     for unit, per_second in _DATE_UNITS.items():
         # A finer unit covers fewer years.
         apart = close and len(set(out)) == len(out)

@@ -742,17 +742,21 @@ class _Writer:
         return prior, shares, kept
 
     def _name_bins(self, j: int, likely: list[int]) -> str:
-        """Name the expected bins of feature j: a range, or at most three categories."""
+        """Name the expected bins of feature j: at most three ranges or categories."""
         names = self._names[j]
         if names.n_ordered and likely[-1] < names.n_ordered:
             clipped = self._name_clipped_range(j, likely[0], likely[-1])
             if clipped:
                 return clipped
-            name = names.name(likely[0], likely[-1])
-            return "a value" if name == "observed" else name
-        if len(likely) > _MOST_NAMED:
+            ends = np.flatnonzero(np.diff(likely) > 1) + 1  # of adjacent bins
+            named = [
+                names.name(*own[[0, -1]].tolist()) for own in np.split(likely, ends)
+            ]
+            named = ["a value" if one == "observed" else one for one in named]
+        else:
+            named = [names.name(k, k) for k in likely]
+        if len(named) > _MOST_NAMED:
             return ""
-        named = [names.name(k, k) for k in likely]
         return " or ".join([", ".join(named[:-1]), named[-1]] if named[1:] else named)
 
     def _name_clipped_range(self, j: int, first: int, last: int) -> str:

@@ -9,7 +9,7 @@ from report_pages import section, visible, write
 from proximity_kernel import ProximityKernel, ProximityOutliers
 from proximity_kernel.report.findings import _choose_clearest
 
-NONE = "No row has values that are less likely, taken together, than in 99 % of rows"
+NONE = "In no row are the values, taken together, less likely than in 99 % of rows"
 
 
 def read_rows(text):
@@ -34,7 +34,10 @@ def test_where_no_cell_is_surprising_none_is_listed(tmp_path):
     table = pd.DataFrame({"a": [1.0, 2.0] * 20, "b": list("xxyy") * 10})
     text = write(tmp_path, table)
     assert NONE in visible(section(text, "surprising"))
-    assert "80 observed cells compared with the rest of their row: no " in visible(text)
+    assert (
+        "80 observed cells compared with the rest of their row: in no row "
+        in visible(text)
+    )
 
 
 def test_a_rare_value_alone_is_not_surprising(tmp_path):
@@ -103,8 +106,11 @@ def test_the_page_says_why_the_command_outliers_lists_more_rows(tmp_path):
     words = visible(write(tmp_path, table))
     assert (ProximityOutliers().fit_predict(table) < 0).sum() == 2
     assert "798 other observed cells compared" in words
-    assert "apart from the numbers above, no row is less likely than 99 %" in words
-    assert "Apart from the values above, no row has values that are" in words
+    assert (
+        "apart from the numbers above, in no row are the values, taken together, less"
+        in words
+    )
+    assert "Apart from the values above, in no row are the values" in words
     assert "The command outliers lists 2 rows, for the numbers above." in words
     table["amount"] = rng.normal(50, 9, 400).round()
     words = visible(write(tmp_path, table))
@@ -113,7 +119,7 @@ def test_the_page_says_why_the_command_outliers_lists_more_rows(tmp_path):
         "In 1 other row the values, taken together, are less likely than in 99 %"
         in words
     )
-    assert "lists all of them, and 2 more rows, for the numbers above." in words
+    assert "lists all of them, and 2 more rows, for the numbers above; with" in words
     assert "in a table without errors" not in words
 
 
@@ -135,3 +141,15 @@ def test_the_clearest_is_a_contradiction_if_there_is_one():
     rows = [{"row": 3, "cells": [extreme]}, {"row": 5, "cells": [extreme, wrong]}]
     assert _choose_clearest(rows) == ("clearest", 5, wrong)
     assert _choose_clearest(rows[:1]) == ("most unusual", 3, extreme)
+
+
+def test_the_page_says_how_unlikely_the_rows_are(tmp_path):
+    """Panels of tests that are missing together make many rows unlikely."""
+    rng = np.random.default_rng(1)
+    cells = rng.normal(size=(60, 8, 15))
+    cells[rng.random((60, 8)) < 0.6] = np.nan
+    table = pd.DataFrame(cells.reshape(60, -1)).add_prefix("x")
+    assert ProximityOutliers().fit(table).expected_false_alarms_ is None
+    words = visible(write(tmp_path, table))
+    assert "99 % of rows sampled" not in words
+    assert "taken together, are far less likely than in a typical row" in words

@@ -68,7 +68,7 @@ def test_limits_are_not_rounded_across_values():
     days = pd.DataFrame(
         {"day": pd.Timestamp("2023-10-27") + pd.to_timedelta(range(4), "D")}
     )
-    assert named(days, 2) == ["up to 2023-10-28", "above 2023-10-28"]
+    assert named(days, 2) == ["up to 2023-10-28", "2023-10-29 or later"]
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from proximity_kernel.io import read_table
+from proximity_kernel.io import InputError, read_table
 from proximity_kernel.io.checks import (
     find_blocks,
+    find_broken_formulas,
     find_dependent_missing,
+    find_exceptions,
     find_same_columns,
 )
 
@@ -204,7 +206,8 @@ def test_rows_that_equal_an_earlier_one_are_reported():
     table = read("id," + text + "".join(
         f"K{i},{row}" for i, row in enumerate([*rows, *again])
     ))  # fmt: skip
-    line = "row 41 equals row 4 in all compared columns: it may have been entered twice"
+    where = "row 41 (id K40) equals row 4 (id K3) in all compared columns"
+    line = f"{where}: it may have been entered twice"
     assert table.doubts == (line,)
     line = (
         "2 rows equal an earlier row in all compared columns (row 41 equals row 4): "
@@ -223,3 +226,65 @@ def test_rows_without_an_observed_cell_are_named():
     assert "row 2 has no observed cell" in read("x,y\n" + "".join(rows)).assumptions
     more = read("x,y\n" + "".join(rows * 2)).assumptions
     assert "rows 2 and 6 have no observed cell" in more
+
+
+def test_fill_down_fills_empty_cells_with_the_value_above():
+    region = ["R0", *["", " "] * 6, "R1", *[""] * 9]
+    text = "region,x\n" + "".join(f"{one},{i % 7}\n" for i, one in enumerate(region))
+    assert "(`fill_down='region'` fills them)" in "".join(read(text).doubts)
+    table = read(text, fill_down="region")
+    assert table.frame["region"].tolist() == ["R0"] * 13 + ["R1"] * 10
+    assert table.source["region"].tolist() == ["R0"] * 13 + ["R1"] * 10
+    assert not table.missing["region"].any()
+    assert "empty cells filled with the value above: 'region'" in table.assumptions
+    with pytest.raises(InputError, match="`fill_down` nope"):
+        read(text, fill_down="nope")
+
+
+def list_orders():
+    n, price = np.arange(120.0) % 7 + 1, (np.arange(120) % 11 + 3) / 4
+    start = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(120) * 3, "D")
+    end = start + pd.to_timedelta(n, "D")
+    return pd.DataFrame(
+        {"n": n, "price": price, "total": n * price, "start": start, "end": end}
+    )
+
+
+def test_a_broken_formula_is_reported_with_its_rows():
+    orders = list_orders()
+    assert not find_broken_formulas(orders)
+    orders.loc[70, "total"] += 1
+    orders.loc[99, "end"] -= pd.Timedelta(days=400)
+    assert find_broken_formulas(orders) == [
+        "'total' is 'n' x 'price' except in row 71, to be checked",
+        "'end' is 'n' + 'start' except in row 100, to be checked",
+    ]
+    orders.loc[::20, "total"] += 1  # in too many rows
+    assert len(find_broken_formulas(orders)) == 1
+
+
+def test_rounding_breaks_no_formula():
+    orders = list_orders()
+    orders["price"] = orders["price"] * 1.07
+    orders["total"] = (orders["n"] * orders["price"]).round(2)
+    assert not find_broken_formulas(orders)
+    orders.loc[3, "total"] += 0.02
+    assert len(find_broken_formulas(orders)) == 1
+
+
+def test_an_exception_to_a_rule_is_reported():
+    frame = pd.DataFrame({"ward": ["women"] * 120 + ["men"] * 80})
+    frame["sex"] = ["f"] * 120 + ["m"] * 80
+    assert not find_exceptions(frame)
+    frame.loc[[4, 5, 6], "sex"] = "m"  # more than one in 100
+    assert not find_exceptions(frame)
+    frame.loc[[5, 6], "sex"] = "f"
+    line = "'sex' is 'f' where 'ward' is 'women' except in row 5, to be checked"
+    assert find_exceptions(frame) == [line]
+    frame["sex"] = ["f"] * 199 + ["m"]  # nearly the same in all rows
+    assert not find_exceptions(frame)
+
+
+def test_huge_numbers_are_in_no_formula():
+    frame = pd.DataFrame({"a": [1e308, -1e308] * 20, "b": np.arange(40.0) * 1e306})
+    assert not find_broken_formulas(frame.assign(c=np.arange(40.0)))

@@ -114,7 +114,7 @@ def test_codes_and_notes_are_not_numbers_with_a_unit(cells):
             + [f"{i}/04/2020" for i in range(10, 30)],
             "dates of one format",
         ),
-        ([f"{6 + i % 12}:{i:02d}" for i in range(60)], "dates of one format"),
+        ([f"{6 + i % 12}:{i:02d} am" for i in range(60)], "dates of one format"),
     ],
 )
 def test_numbers_and_dates_that_are_left_out_as_free_text_are_a_doubt(cells, advice):

@@ -108,3 +108,27 @@ def test_cells_of_which_each_has_its_column_are_an_error(tmp_path, monkeypatch):
     book.save(tmp_path / "t.xlsx")
     with pytest.raises(InputError, match="more than 30,000 cells"):
         read_table(tmp_path / "t.xlsx")
+
+
+def test_merged_cells_are_filled(tmp_path):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["Sales"])
+    sheet.append([])
+    sheet.append(["area", "n", "m"])
+    for i in range(9):
+        sheet.append(["NS"[i // 6] if i in (0, 6) else None, i, i % 4])
+    sheet.merge_cells("A1:C2")
+    sheet.merge_cells("A4:A9")
+    sheet.merge_cells("A10:A11")
+    book.save(tmp_path / "t.xlsx")
+    table = read_table(tmp_path / "t.xlsx", ids="n")
+    assert table.frame["area"].astype(object).fillna("-").tolist() == [
+        *"NNNNNN",
+        *"SS-",
+    ]
+    assert table.source["area"].tolist()[:8] == [*"NNNNNN", *"SS"]
+    assert (
+        "merged cells: all rows have the value of the first, in 'area'"
+        in table.assumptions
+    )

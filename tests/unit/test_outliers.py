@@ -683,3 +683,16 @@ def test_where_the_model_would_call_many_rows_outliers_the_limit_is_that_of_rows
     for k, number in enumerate(wrong.select_dtypes("number").columns[:3]):
         wrong.loc[8 * k : 8 * k + 7, number] = 1e6
     assert (ProximityOutliers().fit(wrong).predict(wrong)[:24] == -1).all()
+
+
+def test_an_ordered_label_between_the_expected_ones_is_not_in_their_range():
+    """With "p", the column has its lowest and its highest label, never the third."""
+    hours = [f"{hour:02d}:00" for hour in range(8)]
+    rows = [(hours[k], "q") for k in range(1, 7) for _ in range(60)]
+    rows += [(hours[k], "p") for k in (0, 7) for _ in range(150)]
+    rows += [("03:00", "p")]
+    frame = pd.DataFrame(rows, columns=["at", "y"])
+    frame["at"] = pd.Categorical(frame["at"], hours, ordered=True)
+    odd = ProximityOutliers().fit(frame)
+    (reason,) = (r for r in odd.reasons(frame.iloc[[-1]])[0] if r.feature == "at")
+    assert reason.expected in ("00:00 or 07:00", "07:00 or 00:00")

@@ -34,6 +34,7 @@ _READING = {
     "day_first": "--day-first or --month-first",
     "where": "--where",
     "keep_totals": "--keep-totals",
+    "fill_down": "--fill-down",
 }
 _OPTIONS = _READING | {
     "default_missing=False": "--na-only",
@@ -394,6 +395,9 @@ def _add_input(parser: argparse.ArgumentParser, metavar: str = "FILE") -> None:
     add("--where", metavar="TEXT",
         help="only rows that meet a condition, as in 'age > 30 and (sex == f or "
         "height is missing)'")  # fmt: skip
+    add("--fill-down", action="append", default=[], metavar="COL",
+        help="column with a value in the first of several rows only, which is filled "
+        "with the value above; several as in --id")  # fmt: skip
     add("--keep-totals", action="store_true",
         help="also compare rows and columns that are totals")  # fmt: skip
     add("--ignore-case", action="store_true", default=None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from rich.text import Text
 
@@ -14,11 +13,7 @@ from .._shared.wording import counted, write_share
 from ..io import InputError
 from ..io.write import write_frame
 from ..kernel import code_table
-from ..report.typical_values import (
-    count_known_cells,
-    list_typical_values,
-    name_clusters,
-)
+from ..report.findings import count_cells, describe_clusters
 from . import fitting
 from .program import Invocation
 from .results import (
@@ -66,25 +61,21 @@ def run(invocation: Invocation) -> None:
 def _assign_rows(invocation: Invocation, model: Any, source: fitting.Source) -> None:
     """Write the cluster of each row; print a summary, and the test for groups."""
     options = invocation.options
-    sizes: Any = 0
-    known: Any = 0
+    counts: Any = 0
     shown = is_for_terminal(options)
     with open_results(invocation) as append:
         for start, batch in source.read("assigning rows", all_columns=not shown):
             coded = code_table(model.kernel_, source.code(model, batch))
             distances = model.transform(coded)
             clusters = distances.argmin(axis=1)
-            sizes = sizes + np.bincount(clusters, minlength=model.n_clusters_)
-            known = known + count_known_cells(coded, clusters, model.n_clusters_)
+            counts = counts + count_cells(coded, clusters, model.n_clusters_)
             if shown:
                 append(join_results(name_rows(batch, start), {"cluster": clusters}))
                 continue
             nearest = distances.min(axis=1).round(6)
             append(join_table(batch, {"cluster": clusters, "distance": nearest}))
         groups = _get_groups(invocation, model, source)
-        _summarize(
-            invocation, model, sizes, known, groups
-        )  # a terminal shows the rows below
+        _summarize(invocation, model, counts, groups)  # a terminal shows the rows below
         _print_groups(invocation, model, groups)
 
 
@@ -115,21 +106,16 @@ def _print_groups(invocation: Invocation, model: Any, groups: Any) -> None:
         invocation.note(text)
 
 
-def _summarize(
-    invocation: Invocation, model: Any, sizes: Any, known: Any, groups: Any
-) -> None:
+def _summarize(invocation: Invocation, model: Any, counts: Any, groups: Any) -> None:
     """Print the name, the size and the typical values of the first 20 clusters."""
     if invocation.quiet:
         return
     n, lines = model.n_clusters_, []
-    typical = list_typical_values(model, known, sizes.tolist())
-    names = name_clusters(typical, sizes.tolist())
-    for c in range(min(n, _MAX_CLUSTERS)):
-        share = write_share(sizes[c] / max(sizes.sum(), 1))
-        text = Text(names[c], "bold")
-        own = [_write_typical(one) for one in typical if one["cluster"] == c]
-        text.append("".join(f"\n{one}" for one in own[:_MAX_VALUES]), "not bold")
-        lines.append((str(c), f"{sizes[c]:,}", share, text))
+    for one in describe_clusters(model, counts)[:_MAX_CLUSTERS]:
+        text = Text(one["name"], "bold")
+        own = map(_write_typical, one["values"][:_MAX_VALUES])
+        text.append("".join(f"\n{value}" for value in own), "not bold")
+        lines.append((f"{one['cluster']}", f"{one['size']:,}", one["share_text"], text))
     last = "name, and typical values"
     columns = (name_kind(n, groups), "rows", "share", last)
     invocation.console().print(draw_grid(columns, lines, numbers=[0, 1, 2]))

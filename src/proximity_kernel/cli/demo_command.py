@@ -17,11 +17,7 @@ from .._shared.wording import write_share
 from ..datasets import load_penguins
 from ..kernel import code_table
 from ..report import TableReport
-from ..report.typical_values import (
-    count_known_cells,
-    list_typical_values,
-    name_clusters,
-)
+from ..report.findings import count_cells, describe_clusters
 from .program import Invocation
 from .results import draw_grid
 
@@ -68,13 +64,11 @@ def run(invocation: Invocation) -> None:
 
 def _compare_clusters(km: Any, penguins: Any, species: Any) -> Any:
     """Make a table with the name of each cluster and its number of rows per species."""
-    counts = pd.crosstab(km.labels_, species)
-    sizes = np.bincount(km.labels_).tolist()
+    table = pd.crosstab(km.labels_, species)
     coded = code_table(km.kernel_, penguins)
-    known = count_known_cells(coded, km.labels_, len(sizes))
-    names = name_clusters(list_typical_values(km, known, sizes), sizes)
-    rows = [[names[cluster], *map(str, row)] for cluster, row in counts.iterrows()]
-    return draw_grid(["cluster", *counts], rows, range(1, 1 + counts.shape[1]))
+    found = describe_clusters(km, count_cells(coded, km.labels_, km.n_clusters_))
+    rows = [[found[c]["name"], *map(str, row)] for c, row in table.iterrows()]
+    return draw_grid(["cluster", *table], rows, range(1, 1 + table.shape[1]))
 
 
 def _cluster_filled(penguins: Any) -> Any:

@@ -301,6 +301,8 @@ def _should_stream(invocation: Invocation) -> bool:
         obstacle = "a report needs the whole table; leave --report or --stream out"
     elif options.where is not None:
         obstacle = "--where needs the whole table; leave --where or --stream out"
+    elif options.fill_down:
+        obstacle = "--fill-down needs the whole table; leave it or --stream out"
     if obstacle and options.stream:
         raise InputError(f"--stream: {obstacle}.")
     n_rows = 0 if file is None else file.n_rows

@@ -16,6 +16,7 @@ from .program import Invocation
 from .results import draw_grid, label_rows, write_short
 
 _N_EXAMPLES = 3
+_MOST_LABELS = 12  # labels of an ordered column
 _MOST_FAR = 10  # columns with far values
 
 
@@ -57,7 +58,10 @@ def _list_examples(cells: Any) -> str:
         ends = map(write_short, (known.min(), known.max()))
         return " to ".join(dict.fromkeys(ends))
     if getattr(known.dtype, "ordered", False):
-        return " < ".join(map(write_short, known.cat.categories))
+        labels = list(map(write_short, known.cat.categories))
+        if len(labels) > _MOST_LABELS:
+            labels = [*labels[:_N_EXAMPLES], "...", labels[-1]]
+        return " < ".join(labels)
     distinct = known.drop_duplicates()
     shown = [write_short(cell) for cell in distinct[:_N_EXAMPLES]]
     more = len(distinct) - len(shown)

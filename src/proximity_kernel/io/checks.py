@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from hashlib import sha256
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,14 @@ _MOST_NAMED = 100  # columns that go together, named so that they can be left ou
 _TIE = 1.0  # mark of a cell that equals the cell above it
 _MAX_ELSEWHERE = 0.1  # share of empty cells in the rows where a column may be observed
 _MAX_EXCEPTIONS = 0.02  # share of observed cells in rows where a column is empty
+_MAX_BROKEN = 0.01  # share of the rows that may break a formula or a rule
+_MOST_IN_FORMULAS = 40  # measured columns of a table in which formulas are searched
+_MIN_VALUES = 3  # distinct values of a column in a formula
+_MOST_REPORTED = 3  # rules with exceptions, and exceptions of a rule
+_MAX_ELSEWHERE_RULE = 0.8  # share of that label in the rows without the first
+_MOST_COUNTED = 2e8  # cells times columns of a table in which rules are searched
 _N_SAMPLE = 1000  # rows that show which pairs of columns to compare in all rows
+_OPERATIONS: dict[str, Any] = {"+": np.add, "x": np.multiply}
 _MAX_FEW = 6  # distinct integers that may be codes
 _MAX_MARKED = 0.2  # share of missing-value markers in a column with a single value
 
@@ -80,19 +88,46 @@ def _find_text(column: Any, text: str) -> NDArray[np.bool_]:
 
 def find_doubts(table: LoadedTable) -> list[str]:
     """Report what may be wrong with the typed columns of a table, in sentences."""
-    frame = table.frame
+    frame = name_rows(table)
     sentences = (
         *find_frequent_marks(table),
         *find_missing_codes(frame),
         *find_open_dates(frame),
         *find_blocks(frame),
         *find_dependent_missing(frame),
+        *find_broken_formulas(frame),
+        *find_exceptions(frame),
         *find_targets(frame),
         *find_constants(frame),
         *find_same_columns(frame),
         *find_repeated_rows(frame),
     )
     return [Doubt(one) for one in sentences]
+
+
+def name_rows(table: LoadedTable) -> Any:
+    """Index the frame by the row numbers, from 0, and the first id, if there is one."""
+    rows = table.frame.index
+    if not table.ids.shape[1]:
+        return table.frame
+    name = table.ids.columns[0]
+    ids = pd.MultiIndex.from_arrays(
+        [rows, table.ids[name].loc[rows]], names=[None, name]
+    )
+    return table.frame.set_axis(ids)
+
+
+def _write_rows(rows: Any) -> list[str]:
+    """Write the numbers of rows, from 1, and their ids, given a part of the index.
+
+    >>> ids = pd.MultiIndex.from_arrays([[4, 1234], ["P4", "P7"]], names=[None, "id"])
+    >>> _write_rows(ids), _write_rows(pd.Index([4]))
+    (['5 (id P4)', '1,235 (id P7)'], ['5'])
+    """
+    if rows.nlevels == 1:
+        return [f"{row + 1:,}" for row in rows]
+    name = rows.names[1]
+    return [f"{row + 1:,} ({name} {write_cell(one)})" for row, one in rows]
 
 
 def find_same_columns(frame: Any) -> list[str]:
@@ -234,9 +269,110 @@ def find_dependent_missing(frame: Any) -> list[str]:
 
 
 def _list_exceptions(rows: Any) -> str:
-    """Write the numbers of rows that are exceptions, given their indices from 0."""
-    numbers = join_names([f"{row + 1:,}" for row in rows], 3)
-    return f" except in row{'s' * (len(rows) > 1)} {numbers}, to be checked"
+    """Write which rows are exceptions."""
+    names = join_names(_write_rows(rows), 3)
+    return f" except in row{'s' * (len(rows) > 1)} {names}, to be checked"
+
+
+@np.errstate(over="ignore", invalid="ignore")  # of huge numbers
+def find_broken_formulas(frame: Any) -> list[str]:
+    """Report columns that are the sum or product of two others, but not in every row.
+
+    Dates count in days. At least 20 rows must agree, not counting those with a zero,
+    and at most one row, or one in 100, may differ. Nothing is searched among more than
+    40 columns.
+
+    >>> price, n = np.arange(1.0, 31) / 4, np.arange(30) % 7 + 1.0
+    >>> frame = pd.DataFrame({"price": price, "n": n, "total": price * n})
+    >>> find_broken_formulas(frame), frame["total"][4]
+    ([], np.float64(6.25))
+    >>> find_broken_formulas(frame.replace({"total": {6.25: 62.5}}))
+    ["'total' is 'price' x 'n' except in row 5, to be checked"]
+    """
+    measured = frame.select_dtypes(["float", "datetime"])
+    measured = measured.loc[:, measured.nunique() >= _MIN_VALUES]
+    names = list(measured)
+    if len(frame) < _MIN_ROWS or not 2 < len(names) <= _MOST_IN_FORMULAS:
+        return []
+    is_date = np.array([measured[name].dtype.kind == "M" for name in names])
+    values = np.column_stack([_measure(measured[name]) for name in names])
+    values[values == 0] = np.nan  # a sum or product with 0 is no evidence
+    few = values[
+        np.unique(np.linspace(0, len(values) - 1, _N_SAMPLE // 10).astype(int))
+    ]
+    lines = []
+    for c, sign in product(range(len(names)), _OPERATIONS):
+        made = _OPERATIONS[sign](few[:, :, None], few[:, None, :])
+        may = np.triu(np.add.outer(is_date, is_date, dtype=int) == is_date[c], 1)
+        may[c], may[:, c] = False, False
+        may &= not (is_date[c] and sign == "x")
+        agree = np.abs(made - few[:, [[c]]]) <= _find_rounding(values[:, c])
+        known = ~np.isnan(made + few[:, [[c]]])
+        may &= agree.sum(axis=0) >= np.maximum(0.9 * known.sum(axis=0), _MIN_EVIDENCE)
+        for i, j in np.argwhere(may).tolist():
+            whole = _OPERATIONS[sign](values[:, i], values[:, j]) - values[:, c]
+            wrong = np.abs(whole) > _find_rounding(values[:, c])
+            rows, n_known = np.flatnonzero(wrong), int((~np.isnan(whole)).sum())
+            few_wrong = 0 < len(rows) <= max(1, _MAX_BROKEN * n_known)
+            if few_wrong and n_known >= _MIN_ROWS:
+                formula = f"{names[c]!r} is {names[i]!r} {sign} {names[j]!r}"
+                lines.append(formula + _list_exceptions(frame.index[rows]))
+    return lines
+
+
+def _measure(cells: Any) -> NDArray[np.float64]:
+    """Convert numbers, or dates in days, to floats; NaN if missing."""
+    if cells.dtype.kind == "M":
+        cells = (cells - pd.Timestamp(0)) / pd.Timedelta(days=1)
+    return np.array(cells, np.float64)
+
+
+def _find_rounding(values: NDArray[np.float64]) -> float:
+    """Compute by how much rounding changes a number of a column, at the most."""
+    known = values[~np.isnan(values)]
+    for digits in range(6):
+        if np.isclose(known, known.round(digits), 1e-12).mean() > 1 - _MAX_BROKEN:
+            return 0.501 * 10.0**-digits if digits else 1e-6
+    return float(1e-9 * np.abs(known).max())
+
+
+def find_exceptions(frame: Any) -> list[str]:
+    """Report rows that break a rule: where a column has a label, another has one, too.
+
+    At least 100 rows must have the label, and at most three of them, and one in 100,
+    another label in the other column. At most 80 % of the other rows have the expected
+    label there. The three rules with the most rows for each exception are reported.
+
+    >>> frame = pd.DataFrame({"ward": ["women"] * 120 + ["men"] * 80})
+    >>> frame["sex"] = ["m"] + ["f"] * 119 + ["m"] * 80
+    >>> find_exceptions(frame)
+    ["'sex' is 'f' where 'ward' is 'women' except in row 1, to be checked"]
+    """
+    coded = {
+        name: pd.factorize(frame[name])
+        for name in frame.select_dtypes(exclude=["float", "datetime", "datetimetz"])
+        if 1 < frame[name].nunique() <= _MAX_CLASSES
+    }
+    if len(frame) * len(coded) ** 2 > _MOST_COUNTED:
+        return []
+    found: dict[str, float] = {}
+    for (name, (given, values)), (other, (codes, labels)) in permutations(
+        coded.items(), 2
+    ):
+        both = (given >= 0) & (codes >= 0)
+        counts = np.zeros((len(values), len(labels)), int)
+        np.add.at(counts, (given[both], codes[both]), 1)
+        usual, sizes = counts.argmax(axis=1), counts.sum(axis=1)
+        n_wrong = sizes - counts.max(axis=1)
+        most = np.minimum(_MAX_BROKEN * sizes, _MOST_REPORTED)
+        for k in np.flatnonzero((n_wrong > 0) & (n_wrong <= most)).tolist():
+            elsewhere = np.delete(counts, k, axis=0).sum(axis=0)
+            if elsewhere[usual[k]] <= _MAX_ELSEWHERE_RULE * elsewhere.sum():
+                rows = np.flatnonzero((given == k) & both & (codes != usual[k]))
+                label, value = write_cell(labels[usual[k]]), write_cell(values[k])
+                rule = f"{other!r} is {label!r} where {name!r} is {value!r}"
+                found[rule + _list_exceptions(frame.index[rows])] = sizes[k] / len(rows)
+    return sorted(found, key=lambda rule: -found[rule])[:_MOST_REPORTED]
 
 
 def find_blocks(frame: Any) -> list[str]:
@@ -262,12 +398,13 @@ def find_blocks(frame: Any) -> list[str]:
             continue
         decimal = values.dtype.kind == "f" and (values % 1).any()
         if not decimal and (values.to_numpy()[1:] != values.to_numpy()[:-1]).all():
-            found.append(name)
+            found.append(str(name))
     if not found:
         return []
     have = "has" if len(found) == 1 else "have"
     where = f"{listed(found)} {have} a value only in the first of several rows"
-    return [f"{where}: the rows below are read as missing; fill them in the file"]
+    remedy = f"(`fill_down{_write_names(found)}` fills them)"
+    return [f"{where}: the rows below are read as missing {remedy}"]
 
 
 def find_targets(frame: Any) -> list[str]:
@@ -303,9 +440,17 @@ def find_few_numbers(frame: Any) -> list[str]:
     if len(names) < 2:
         return []
     few = f"{listed(names)} have few distinct integers, compared as numbers; for codes"
-    if len(names) > 5 or any("," in name for name in names):
-        return [f"{few}, `categorical`"]
-    return [f"{few}, `categorical='{','.join(names)}'`"]
+    return [f"{few}, `categorical{_write_names(names)}`"]
+
+
+def _write_names(names: list[str]) -> str:
+    """Write column names as the value of an option; "" if they are too many, or odd.
+
+    >>> _write_names(["a", "b"]), _write_names(["a, b"])
+    ("='a,b'", '')
+    """
+    odd = len(names) > 5 or any("," in name for name in names)
+    return "" if odd else f"='{','.join(names)}'"
 
 
 def find_empty_rows(frame: Any) -> list[str]:
@@ -314,7 +459,7 @@ def find_empty_rows(frame: Any) -> list[str]:
     >>> find_empty_rows(pd.DataFrame({"x": [1.0, None, 3], "y": ["a", None, "b"]}))
     ['row 2 has no observed cell']
     """
-    rows = [f"{i + 1:,}" for i in frame.index[frame.isna().all(axis=1)]]
+    rows = _write_rows(frame.index[frame.isna().all(axis=1)])
     if not rows:
         return []
     which = f"row {rows[0]} has" if len(rows) == 1 else f"rows {join_names(rows)} have"
@@ -336,12 +481,14 @@ def find_repeated_rows(frame: Any) -> list[str]:
     if min(len(frame) / _MIN_ROWS, len(frame.columns) / _MIN_COLUMNS) < 1:
         return []
     hashes = hash_pandas_object(frame, index=False)
-    repeats = hashes[hashes.duplicated() & differ.notna().any(axis=1)]
+    is_repeat = hashes.duplicated() & differ.notna().any(axis=1)
+    repeats = np.flatnonzero(is_repeat)
     if not len(repeats):
         return []
-    row = repeats.index[0]
-    first = hashes.index[hashes == hashes[row]][0]
-    rows = f"row {row + 1:,} equals row {first + 1:,}"
+    row = repeats[0]
+    first = int((hashes == hashes.iloc[row]).argmax())
+    names = _write_rows(frame.index[[row, first]])
+    rows = f"row {names[0]} equals row {names[1]}"
     where = "in all compared columns"
     if len(repeats) == 1:
         return [f"{rows} {where}: it may have been entered twice"]

@@ -28,7 +28,9 @@ _MAX_ROWS = 2**20  # of a sheet
 _MIN_COLUMNS = 3  # in a table with fewer, a row with one cell is no title
 _SAMPLE_ROWS = 200  # from which the header is inferred
 _BUFFER = 2**20  # bytes of a sheet that are searched at a time
-_FORMULA = re.compile(rb"<(\w+:)?f[ >/]")  # in the XML of a sheet
+# In the XML of a sheet: a formula; the corners of merged cells, such as B4:B78.
+_FORMULA = re.compile(rb"<(?:\w+:)?f[ >/]")
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell ref="([A-Z]+)(\d+):[A-Z]+(\d+)"')
 
 
 def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
@@ -46,7 +48,8 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
         if has_formulas:
             written = openpyxl.load_workbook(data, read_only=True)
             formulas = _list_rows(written[sheet], skip)
-        cells = _collect_cells(file.name, zip(values, formulas, strict=False))
+        cells = _collect_cells(file.name, zip(values, formulas, strict=False), skip)
+        merged = _find_merged(data, book[sheet])
     except InputError:
         raise
     except Exception as error:  # noqa: BLE001  (openpyxl raises errors of many types)
@@ -71,9 +74,13 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
     is_text = all(pd.isna(one) or isinstance(one, str) for one in table.iloc[0])
     n_header, names, named = read_header(file.name, head, options, has_header=is_text)
     skip += len(cells) - len(table)
+    rows, filled = _fill_merged(table.iloc[n_header:], merged)
     layout = FileLayout("excel", None, None, n_header, skip, sheet)
-    rows = table.iloc[n_header:].set_axis(names, axis=1).reset_index(drop=True)
+    rows = rows.set_axis(names, axis=1).reset_index(drop=True)
     frame, said = rows, [*chosen, *skipped, *named]
+    if filled:
+        where = listed([names[k] for k in filled], 3)
+        said.append(f"merged cells: all rows have the value of the first, in {where}")
     if has_formulas:
         is_formula = rows.map(_is_formula)
         frame, said = rows.mask(is_formula), [*said, *_describe_formulas(is_formula)]
@@ -125,18 +132,51 @@ def _check_archive(name: str, data: IO[bytes]) -> bool:
         parts = archive.infolist()
         check_size(name, sum(part.file_size for part in parts))
         sheets = (part for part in parts if "worksheets/" in part.filename)
-        return any(_has_formulas(archive, part) for part in sheets)
+        return any(any(_search(_FORMULA, archive, part)) for part in sheets)
 
 
-def _has_formulas(archive: ZipFile, part: ZipInfo) -> bool:
-    """Whether the XML of a sheet has a formula element; it is searched in blocks."""
+def _search(
+    pattern: re.Pattern[bytes], archive: ZipFile, part: ZipInfo | str
+) -> Iterator[re.Match[bytes]]:
+    """Iterate over the matches in the XML of a sheet, which is searched in blocks.
+
+    A match at the end of a block may be found twice.
+    """
     before = b""
     with archive.open(part) as file:
         while block := file.read(_BUFFER):
-            if _FORMULA.search(before + block):
-                return True
-            before = block[-20:]
-    return False
+            yield from pattern.finditer(before + block)
+            before = block[-60:]
+
+
+def _find_merged(data: IO[bytes], sheet: Any) -> set[tuple[int, int, int]]:
+    """Find the merged cells of several rows: column, first and last row, from 0."""
+    # openpyxl does not read merged cells where it reads row by row.
+    path = sheet._worksheet_path  # noqa: SLF001
+    with ZipFile(data) as archive:
+        found = {one.groups() for one in _search(_MERGED, archive, path)}
+    number = require("openpyxl", extra="cli").utils.column_index_from_string
+    return {
+        (number(column.decode()) - 1, int(first) - 1, int(last) - 1)
+        for column, first, last in found
+        if first != last
+    }
+
+
+def _fill_merged(rows: Any, merged: set[tuple[int, int, int]]) -> tuple[Any, list[int]]:
+    """Fill merged cells with their value, where they begin below the header.
+
+    The index and the columns of `rows` are those of the sheet. Also returns the
+    positions of the filled columns.
+    """
+    places = {j: k for k, j in enumerate(rows.columns)}
+    inside = [one for one in merged if one[0] in places and one[1] in rows.index]
+    cells = rows.to_numpy(copy=True)
+    for j, first, last in inside:
+        start, stop = np.searchsorted(rows.index, [first, last + 1])
+        cells[start:stop, places[j]] = cells[start, places[j]]
+    rows = pd.DataFrame(cells, rows.index, rows.columns, dtype=object)
+    return rows, sorted({places[j] for j, *_ in inside})
 
 
 def _list_rows(sheet: Any, skip: int = 0) -> Iterator[tuple[Any, ...]]:
@@ -154,7 +194,7 @@ def _unescape(text: str) -> str:
     return re.sub(r"_x([0-9A-Fa-f]{4})_", lambda found: chr(int(found[1], 16)), text)
 
 
-def _collect_cells(name: str, rows: Iterable[tuple[Any, Any]]) -> Any:
+def _collect_cells(name: str, rows: Iterable[tuple[Any, Any]], start: int) -> Any:
     """Collect the cells of a sheet in a frame without empty rows and columns.
 
     A small file may have many rows with two cells that are far apart, so the empty
@@ -167,10 +207,14 @@ def _collect_cells(name: str, rows: Iterable[tuple[Any, Any]]) -> Any:
     rows : iterable of (tuple, tuple)
         For each row, its cells with the stored values of formulas, and its cells with
         the text of formulas; the second tuple is empty if the file has no formulas.
+    start : int
+        Number of the first row. The index and the columns of the frame are the numbers
+        of the rows and columns in the sheet, from 0.
     """
     columns: dict[int, list[Any]] = {}
     n_rows = n_looked_at = 0
-    for row, written in rows:
+    kept = []
+    for i, (row, written) in enumerate(rows, start):
         held = [(j, cell) for j, cell in enumerate(row) if cell is not None]
         for j, formula in enumerate(written):
             if formula is not None and (j >= len(row) or row[j] is None):
@@ -179,7 +223,9 @@ def _collect_cells(name: str, rows: Iterable[tuple[Any, Any]]) -> Any:
             column = columns.setdefault(j, [])
             column += [None] * (n_rows - len(column))
             column.append(_unescape(cell) if type(cell) is str else cell)
-        n_rows += bool(held)
+        if held:
+            n_rows += 1
+            kept.append(i)
         n_looked_at += len(row)
         if max(n_looked_at, n_rows * len(columns)) > _MAX_CELLS:
             raise InputError(
@@ -187,7 +233,7 @@ def _collect_cells(name: str, rows: Iterable[tuple[Any, Any]]) -> Any:
                 "that is the table as CSV."
             )
     filled = {j: columns[j] + [None] * (n_rows - len(columns[j])) for j in columns}
-    return pd.DataFrame(dict(sorted(filled.items())), dtype=object)
+    return pd.DataFrame(dict(sorted(filled.items())), kept, dtype=object)
 
 
 def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[str]]:

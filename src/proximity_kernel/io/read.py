@@ -45,6 +45,7 @@ def read_table(
     ignore_case: bool = False,
     where: str | None = None,
     keep_totals: bool = False,
+    fill_down: str | Iterable[str] = (),
     schema: Schema | None = None,
 ) -> LoadedTable:
     r"""Read a table from a file, and infer its format and the types of its columns.
@@ -106,6 +107,9 @@ def read_table(
         ``not`` and parentheses. A comparison with a missing cell is false.
     keep_totals : bool, default=False
         Whether to keep rows and columns that are totals of other rows or columns.
+    fill_down : str or iterable of str
+        Columns with a value in the first of several rows only: each empty cell is
+        filled with the value above it. Merged cells of a sheet are always filled.
     schema : Schema, optional
         Schema of an earlier table. The columns are then read as in that table; only the
         layout of the file is inferred.
@@ -144,7 +148,7 @@ def read_table(
     options = ReadOptions(
         sep, decimal, encoding, header_rows, skip_rows, names, sheet, missing,
         default_missing, ids, only, drop, categorical, numeric, day_first, ignore_case,
-        where, keep_totals,
+        where, keep_totals, fill_down,
     )  # fmt: skip
     file = open_file(path_or_buffer)
     require("pandas", extra="cli")
@@ -158,6 +162,7 @@ def read_table(
         from .typed_files import parse_typed as parse
     parsed = checks.drop_repeated_headers(parse(file, options))
     parsed = parsed if keep_totals else totals.leave_totals_out(parsed)
+    parsed = typed_columns.fill_down(parsed, options)
     if not len(parsed.frame):
         raise InputError(f"{file.name}: the table has column names, but no rows.")
     is_earlier = schema is not None
@@ -171,7 +176,7 @@ def read_table(
             kept = {name.strip() for name in named}
             table = totals.leave_total_columns_out(table, kept)
     table = row_filter.select_rows(table, where)
-    said = [*table.assumptions, *checks.find_empty_rows(table.frame)]
+    said = [*table.assumptions, *checks.find_empty_rows(checks.name_rows(table))]
     if not is_earlier:
         said += checks.find_few_numbers(table.frame) + checks.find_doubts(table)
     return replace(table, assumptions=tuple(said))
@@ -316,8 +321,8 @@ def open_large_table(
         Schema of an earlier table.
     **options
         The other parameters of `read_table`. Parameters for text and sheets (`sep`,
-        `encoding`, `header_rows`, `skip_rows`, `names`, `sheet`) and `where` raise
-        InputError.
+        `encoding`, `header_rows`, `skip_rows`, `names`, `sheet`), `where` and
+        `fill_down` raise InputError.
 
     Returns
     -------
@@ -334,6 +339,10 @@ def open_large_table(
     if given.where is not None:
         raise InputError(
             "`where`: rows can be selected only in a table that is read at once."
+        )
+    if given.fill_down:
+        raise InputError(
+            "`fill_down`: cells can be filled only in a table that is read at once."
         )
     first = next(file.read()).slice(0, SAMPLE_ROWS)
     sample = file.convert(first, 0)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 Role = Literal["used", "id", "left out"]
 Kind = Literal["numbers", "dates", "categories", "ordered", "unchanged"]
 SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
-_LISTS = ("missing", "ids", "only", "drop", "categorical", "numeric", "names")
+_LISTS = (
+    "missing", "ids", "only", "drop", "categorical", "numeric", "fill_down", "names",
+)  # fmt: skip
 _FLAGS = ("default_missing", "ignore_case", "keep_totals")
 _BOOLEANS = ("bool", "bool_")  # names of the types, because of numpy's
 # Options about the layout of a file; a type of file that is not named here has none.
@@ -169,6 +171,7 @@ class ReadOptions:
     ignore_case: bool = False
     where: str | None = None
     keep_totals: bool = False
+    fill_down: Any = ()
 
     def __post_init__(self) -> None:
         for name in _LISTS:

@@ -86,6 +86,7 @@ _STAGES: tuple[tuple[Callable[[Column], Column], ...], ...] = (
         categories.read_named_categories,
         categories.read_booleans,
         categories.read_scale,
+        categories.read_times,
         dates.read_compact_dates,
         numbers.read_numbers,
         dates.read_dates,
@@ -230,6 +231,33 @@ def _describe_columns(
         for start in starts
     ]
     return lines + [f"{listed(names)}{remark}" for remark, names in remarks.items()]
+
+
+def fill_down(parsed: ParsedFile, options: ReadOptions) -> ParsedFile:
+    """Fill the empty cells of the columns that `fill_down` names with the value above.
+
+    >>> frame = pd.DataFrame({"area": ["N", "", None, "S"]}, dtype="category")
+    >>> parsed = ParsedFile("a.csv", frame, frame, None, ())
+    >>> fill_down(parsed, ReadOptions(fill_down="area")).frame["area"].tolist()
+    ['N', 'N', 'N', 'S']
+    """
+    found = _resolve_columns(
+        parsed.name, "fill_down", options.fill_down, list(parsed.frame)
+    )
+    names = [name for name in parsed.frame if name in found]
+    if not names:
+        return parsed
+    frame, source, rows = parsed.frame.copy(), parsed.source.copy(), parsed.frame.index
+    for name in names:
+        cells = frame[name]
+        is_empty = cells.isna() | (cells.astype(str).str.strip() == "")
+        above = np.maximum.accumulate(np.where(is_empty, 0, np.arange(len(cells))))
+        frame[name] = cells.take(above).set_axis(rows)
+        source.loc[rows, name] = source[name].loc[rows[above]].to_numpy()
+    said = f"empty cells filled with the value above: {listed(names)}"
+    return replace(
+        parsed, source=source, frame=frame, assumptions=(*parsed.assumptions, said)
+    )
 
 
 def _resolve_columns(

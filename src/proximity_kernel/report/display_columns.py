@@ -332,17 +332,12 @@ def describe_columns(
 ) -> list[dict[str, Any]]:
     """Build the card data for each column.
 
-    Parameters
-    ----------
-    columns : sequence of DisplayColumn
-    kernel : ProximityKernel
-        Fitted.
-
     Returns
     -------
     list of dict
         name, kind, share (of missing cells), summary, extremes, far (lines), bins
-        (names), n_bins, two (whether the bins have groups), and ``histogram`` (see
+        (names), n_bins, kept (whether missing cells have a bin of their own), two
+        (whether the bins have groups), and ``histogram`` (see
         `draw_histogram`) or ``labels`` (label, share, rest). A column without a value,
         or with one number only, has neither.
     """
@@ -356,8 +351,9 @@ def describe_columns(
             "summary": _summarize(column),
             "extremes": column.extremes,
             "far": column.far,
-            "n_bins": len(names),
-            "bins": [column.write_bin(name) for name in names[:_MAX_BINS]],
+            "n_bins": bins.n_bins,
+            "bins": list(map(column.write_bin, names[: min(bins.n_bins, _MAX_BINS)])),
+            "kept": bool(kernel.model_.informative[j]),
             "two": groups is not None,
         }
         usual = column.usual
@@ -407,10 +403,11 @@ def _summarize(column: DisplayColumn) -> str:
     if not len(column.known):
         return "no value"
     n_distinct = len(np.unique(column.known))
-    if column.labels is not None:
-        return counted(n_distinct, "value")
     known = column.known
     low, high = map(column.write, (known.min(), known.max()))
+    if column.labels is not None:
+        ends = f", {low} to {high}" if column.kind == "ordered" else ""
+        return counted(n_distinct, "value") + ends
     middle = column.write_middle(float(np.median(known)))
     if low == high:
         return f"always {low}"
@@ -455,16 +452,8 @@ def draw_histogram(
 ) -> dict[str, Any]:
     """Compute the histogram of a measured column, with the limits of its bins.
 
-    Parameters
-    ----------
-    column : DisplayColumn
-        With two different values.
-    usual : UsualRange
-        The range that is drawn to scale, and the values below and above it.
-    limits : ndarray of shape (n_bins - 1,), float64
-        Where one bin ends and the next begins, ascending.
-    groups : ndarray of shape (n_bins,), int64, or None
-        The coarse bin of each bin.
+    The column has two different values. The range `usual` is drawn to scale; `limits`
+    tell where one bin ends and the next begins, and `groups` the coarse bin of each.
 
     Returns
     -------

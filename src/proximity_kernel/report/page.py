@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ProximityKernel, ProximityKMeans, __version__
@@ -33,13 +32,12 @@ from ..neighbors import fit_search_kernel
 from .display_columns import (
     HEIGHT,
     WIDTH,
-    DisplayColumn,
     clean,
     describe_columns,
     list_far_values,
     make_display_columns,
 )
-from .findings import find_alerts, write_findings
+from .findings import count_cells, describe_clusters, find_alerts, write_findings
 from .row_map import describe_rows, sample_compared_rows
 from .sections import (
     count_missing_cells,
@@ -47,7 +45,6 @@ from .sections import (
     describe_missing_cells,
     find_surprising_rows,
 )
-from .typical_values import count_known_cells, list_typical_values, name_clusters
 
 _SAMPLE_ROWS = 5
 # Characters that join words: a line may break after such a character.
@@ -282,7 +279,10 @@ def _collect_content(
     data["sampled"] = len(data["rows"]) < len(names)
     data["clusters"] = cards = None
     if clusters is not None and labels is not None:
-        cards = _describe_clusters(clusters, labels, own, columns)
+        names_of = dict(zip(own.model.names, columns, strict=True))
+        cards = describe_clusters(
+            clusters, count_cells(own, labels, clusters.n_clusters_), names_of
+        )
         data["clusters"] = labels[data["rows"]].tolist()
         data["sizes"] = [int(card["size"]) for card in cards]
         data["kind"] = kind
@@ -320,39 +320,6 @@ def _collect_content(
         "kernel": kernel,
         "json": _dump(data),
     }
-
-
-def _describe_clusters(
-    clusters: ProximityKMeans,
-    labels: NDArray[np.int64],
-    coded: CodedTable,
-    columns: list[DisplayColumn],
-) -> list[dict[str, Any]]:
-    """Describe the name, the size and the typical values of each cluster."""
-    model, n_clusters = clusters.kernel_.model_, clusters.n_clusters_
-    sizes = np.bincount(labels, minlength=n_clusters).tolist()
-    counts = count_known_cells(coded, labels, n_clusters)
-    by_name = dict(zip(model.names, columns, strict=True))
-    typical = [
-        one
-        | {
-            "feature": by_name[one["feature"]].name,
-            "value": by_name[one["feature"]].write_bin(one["value"]),
-        }
-        for one in list_typical_values(clusters, counts, sizes)
-    ]
-    return [
-        {
-            "cluster": c,
-            "name": name,
-            "size": size,
-            "share_text": write_share(size / len(labels)),
-            "values": [one for one in typical if one["cluster"] == c],
-        }
-        for c, (name, size) in enumerate(
-            zip(name_clusters(typical, sizes), sizes, strict=True)
-        )
-    ]
 
 
 def _dump(data: Any) -> str:

@@ -82,16 +82,7 @@ def rank_rows(
 ) -> sp.csr_array:
     """Represent rows for the map: numbers by ranks, categories by probabilities.
 
-    Parameters
-    ----------
-    model : Model
-    columns : sequence of DisplayColumn
-        Of all rows.
-    coded : CodedTable
-        The coded rows.
-    rows : ndarray of shape (n,), int64
-        Indices of the coded rows in the table.
-    n_threads : int
+    `rows` has the indices of the coded rows in the table.
 
     Returns
     -------
@@ -150,17 +141,7 @@ def _expect_rank(
 def place_rows(matrix: sp.csr_array, n_drawn: int) -> NDArray[np.float64]:
     """Project rows on two principal components, fitted to the first `n_drawn` rows.
 
-    Parameters
-    ----------
-    matrix : csr_array of shape (n, n_columns)
-        Represented rows.
-    n_drawn : int
-        Number of rows, from the first on, that determine the components.
-
-    Returns
-    -------
-    ndarray of shape (n, 2), float64
-        On each axis, the farthest of the first `n_drawn` rows is on the positive side.
+    On each axis, the farthest of these rows is on the positive side.
     """
     matrix = matrix.astype(np.float64)
     places = np.zeros((matrix.shape[0], 2))
@@ -183,20 +164,9 @@ def spread_rows(
 ) -> NDArray[np.float64]:
     """Move rows on the plane by t-SNE, so that similar rows are near each other.
 
-    The rows stay where they are unless the package openTSNE is installed (the extra
-    `map`) and there are 100 to 5,000 rows: fewer rows have no neighborhoods, and more
-    rows take long.
-
-    Parameters
-    ----------
-    matrix : csr_array of shape (n, n_columns)
-        Represented rows.
-    places : ndarray of shape (n, 2)
-        Where the rows start.
-
-    Returns
-    -------
-    ndarray of shape (n, 2), float64
+    They start at `places`, and stay there unless the package openTSNE is installed (the
+    extra `map`) and there are 100 to 5,000 rows: fewer rows have no neighborhoods, and
+    more rows take long.
     """
     if not _MIN_SPREAD <= len(places) <= _MAX_SPREAD or not places.any():
         return places
@@ -221,17 +191,8 @@ def describe_rows(
 ) -> dict[str, Any]:
     """Collect what the page needs to draw the map and to compare rows on it.
 
-    Parameters
-    ----------
-    kernel : ProximityKernel
-        Fitted.
-    columns : sequence of DisplayColumn
-    coded : CodedTable
-        All rows.
-    compared : ndarray of shape (n,), int64
-        Indices of the rows that can be compared with their nearest rows, ascending.
-    rng : numpy.random.Generator
-        Samples the other rows of the map, if there are too many.
+    `compared` has the indices of the rows that can be compared, ascending. If there are
+    too many other rows, `rng` samples them.
 
     Returns
     -------
@@ -346,22 +307,16 @@ def _grade_cells(column: DisplayColumn, rows: NDArray[np.int64]) -> dict[str, An
     values, known = column.values[rows], column.known
     if not len(known):
         return {"grades": _NO_GRADE * len(rows), "legend": []}
-    if column.labels is not None:
-        common = [k for k, _ in column.count_labels()[:_MAX_LABELS]]
-        place = {float(k): grade for k, grade in zip(common, _GRADES, strict=False)}
-        rest = _GRADES[len(common)]
+    steps = column.labels is None
+    own = np.unique(known).tolist()  # few numbers: a color for each
+    if not steps:
+        own = [k for k, _ in column.count_labels()[:_MAX_LABELS]]
+    if len(own) <= _MAX_LABELS:
+        place = dict(zip(own, _GRADES, strict=False))
+        rest = _GRADES[len(own)]
         grades = [place.get(v, _NO_GRADE if v != v else rest) for v in values.tolist()]
-        return {"grades": "".join(grades), "legend": [column.labels[k] for k in common]}
-    distinct = np.unique(known)
-    if len(distinct) <= _MAX_LABELS:  # a color for each number
-        places = np.searchsorted(distinct, values).tolist()
-        few = [*_GRADES[: len(distinct)], _NO_GRADE]  # NaN is sorted last
-        legend = [column.write(one) for one in distinct]
-        return {
-            "grades": "".join(few[at] for at in places),
-            "legend": legend,
-            "steps": True,
-        }
+        legend = [column.write(one) for one in own]
+        return {"grades": "".join(grades), "legend": legend, "steps": steps}
     low, high = np.quantile(known, [0.02, 0.98], method="nearest")
     # Halves: the difference of two numbers may be too large for a float.
     part = (values / 2 - low / 2) / ((high / 2 - low / 2) or 1)

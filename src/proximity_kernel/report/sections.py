@@ -24,6 +24,7 @@ from scipy.special import xlogy
 
 from .. import ProximityKernel
 from .._coded import CodedTable
+from .._missingness import MissingCells
 from .._pairwise import PairCounts, Pairwise
 from .._provenance import list_cells
 from .._shared.resources import count_threads
@@ -35,6 +36,8 @@ from .display_columns import DisplayColumn, clean
 _N_ROWS = 10  # rows that are listed
 _N_LOOKED_AT = 200  # rows that are examined; some may have nothing to list
 _N_CELLS = 3  # cells of a row that are listed
+_OF_MODEL = "less likely than in 99 % of rows sampled from the fitted model"
+_OF_ROWS = "far less likely than in a typical row"  # if many rows are less likely
 MAX_ROWS = 20_000
 """Maximum number of rows whose missing cells are estimated."""
 _MAX_MOST = 3  # columns with the most missing cells
@@ -50,6 +53,7 @@ _BASES = {
 }
 _MAX_COLUMNS = 12  # columns in the matrix of evidence
 _N_PAIRS = 5  # pairs of columns that are listed in words
+_SURE = 0.9  # from which a column may determine another, in enough rows
 _LEAST = 0.02  # of the entropy of a column; less information counts as none
 
 
@@ -58,13 +62,7 @@ def find_surprising_rows(
 ) -> dict[str, Any]:
     """Find the rows with values that do not fit the rest of their row.
 
-    Parameters
-    ----------
-    kernel : ProximityKernel
-        Its options are used to fit the kernel of `ProximityOutliers`.
-    columns : sequence of DisplayColumn
-    coded : CodedTable
-        All rows.
+    The options of `kernel` are used to fit the kernel of `ProximityOutliers`.
 
     Returns
     -------
@@ -74,7 +72,8 @@ def find_surprising_rows(
         outliers only by values that other cells or rows confirm. ``rows``: the ten most
         surprising rows, the most surprising first: row (its index) and cells, a list of
         dict: feature, text and expected (whether another value is expected).
-        ``n_cells``: how many observed cells were compared.
+        ``n_cells``: how many observed cells were compared. ``than``: how unlikely
+        these rows are, in words.
     """
     odd, own = fit_like(kernel, coded.columns)
     cells: NDArray[np.float64] = odd.score_cells(own)
@@ -113,6 +112,7 @@ def find_surprising_rows(
         "n_confirmed": n_confirmed,
         "rows": rows[:_N_ROWS],
         "n_cells": n_cells,
+        "than": _OF_ROWS if odd.expected_false_alarms_ is None else _OF_MODEL,
     }
 
 
@@ -147,10 +147,6 @@ def _write_given(columns: Sequence[DisplayColumn], text: str) -> str:
 
 def count_missing_cells(columns: Sequence[DisplayColumn]) -> dict[str, Any]:
     """Count missing cells: in all, by column, and by set of columns missing together.
-
-    Parameters
-    ----------
-    columns : sequence of DisplayColumn
 
     Returns
     -------
@@ -216,13 +212,7 @@ def describe_missing_cells(
 ) -> dict[str, Any]:
     """Describe how certain the estimates of the missing cells are.
 
-    Parameters
-    ----------
-    kernel : ProximityKernel
-        Fitted.
-    coded : CodedTable
-    rng : numpy.random.Generator
-        Samples `MAX_ROWS` rows of a table that has more.
+    `rng` samples `MAX_ROWS` rows of a table that has more.
 
     Returns
     -------
@@ -234,8 +224,8 @@ def describe_missing_cells(
         from the shares in the whole column), movers (the columns that changed informed
         estimates most) and basis (the source of the estimates without movers).
         ``empty``: columns without an observed value; their cells are not counted here.
-        ``kept``: columns whose missing cells have a bin of their own: name and missing
-        (the number of missing cells).
+        ``kept``: columns whose missing cells have a bin of their own: name, missing
+        (the number of missing cells) and reason.
     """
     rows = sample_rows(len(coded), MAX_ROWS, rng)
     cells, shares = estimate_cells(kernel, coded.take(rows))
@@ -251,11 +241,17 @@ def describe_missing_cells(
         "features": sorted(features, key=lambda one: -one["cells"]),
         "empty": [names[j] for j, prior in enumerate(kernel.prior_) if not len(prior)],
         "kept": [
-            {"name": name, "missing": own.missing}
+            {"name": name, "missing": own.missing, "reason": _write_reason(own)}
             for name, own in zip(names, kernel.missingness_, strict=True)
             if own.informative
         ],
     }
+
+
+def _write_reason(own: MissingCells) -> str:
+    """Write why the missing cells of a column have a bin of their own."""
+    reason = own.reason.partition(" (overlap")[0]
+    return "an option says so" if reason.startswith("given") else clean(reason)
 
 
 def estimate_cells(
@@ -349,6 +345,8 @@ def measure_information(counts: PairCounts) -> NDArray[np.float64]:
     b of column j, log P(a | b) / P(a), is averaged over the rows that observe both.
     P(a | b) is counted in the other rows, with one row added that has the frequencies
     P(a), because rare bins would seem to tell much about the rows they are counted in.
+    If every bin of i comes with one bin of j only, and that is not due to rare bins,
+    the share is 1.
 
     Returns
     -------
@@ -375,5 +373,7 @@ def measure_information(counts: PairCounts) -> NDArray[np.float64]:
         gain = (same @ (table * logs)).sum(axis=1)
         entropy = -xlogy(of_bin, of_bin / rows).sum(axis=1)
         told[:, j] = np.clip(gain / np.where(entropy > 0, entropy, np.inf), 0, 1)
+        is_certain = same @ (some.sum(axis=1) > 1) == 0  # each bin comes with one bin
+        told[is_certain & (told[:, j] >= _SURE), j] = 1
     np.fill_diagonal(told, 0)
     return told
