@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -95,8 +96,26 @@ def full(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def text(full):
-    return write_text(read_chapters(full))
+def chapters(full):
+    return read_chapters(full)
+
+
+@pytest.fixture(scope="module")
+def text(chapters):
+    return write_text(chapters)
+
+
+@pytest.fixture(scope="module")
+def details(chapters):
+    return write_details(chapters)
+
+
+def with_commits(chapters, change):
+    """Give the chapters with other commits in the results of fidelity."""
+    results = chapters["fidelity"].results.copy()
+    change(results)
+    changed = replace(chapters["fidelity"], results=results)
+    return {**chapters, "fidelity": changed}
 
 
 def score_fidelity(trial):
@@ -208,8 +227,7 @@ def test_a_gain_needs_its_sign_and_a_test(tmp_path):
     ]  # fmt: skip
 
 
-def test_every_claim_says_what_is_counted(full):
-    details = write_details(read_chapters(full))
+def test_every_claim_says_what_is_counted(details):
     for claim in (*claims.MAIN, *claims.SMALLER):
         assert f"| {claim.text} | {claim.checks} |" in details
 
@@ -274,27 +292,30 @@ def test_an_exclusive_or_and_coins_have_the_same_kernel_mean():
     assert (kernel.kernel(coins) != kernel.kernel(exclusive)).any()
 
 
-def test_what_was_run_is_told(full):
-    text = write_details(read_chapters(full))
-    row = next(line for line in text.splitlines() if line.startswith("| fidelity |"))
+def test_what_was_run_is_told(details):
+    row = next(line for line in details.splitlines() if line.startswith("| fidelity |"))
     cells = [cell.strip() for cell in row.split("|")[1:-1]]
     assert cells == [
         "fidelity", "3,590 of 3,590", "0", "0", "35.90", "`abc1234` 3,590", "2 x chip",
     ]  # fmt: skip
-    assert "- With v 1." in text
+    assert "- With v 1." in details
 
 
-def test_sources_that_differ_from_their_commit_are_told(full):
-    chapters = read_chapters(full)
-    assert "A plus sign" not in write_details(chapters)
-    chapters["fidelity"].results["commit"] = "abc1234+"
-    assert "A plus sign after a commit: the sources differed" in write_details(chapters)
+def test_sources_that_differ_from_their_commit_are_told(chapters, details):
+    def differ(results):
+        results["commit"] = "abc1234+"
+
+    assert "A plus sign" not in details
+    told = write_details(with_commits(chapters, differ))
+    assert "A plus sign after a commit: the sources differed" in told
 
 
-def test_the_commits_of_an_experiment_are_counted(full):
-    chapters = read_chapters(full)
-    chapters["fidelity"].results.loc[0, "commit"] = "def5678"
-    assert "`abc1234` 3,589, `def5678` 1 |" in write_details(chapters)
+def test_the_commits_of_an_experiment_are_counted(chapters):
+    def run_one_again(results):
+        results.loc[0, "commit"] = "def5678"
+
+    told = write_details(with_commits(chapters, run_one_again))
+    assert "`abc1234` 3,589, `def5678` 1 |" in told
 
 
 def test_notes_are_said_once_in_a_section_and_details_left_out(text):

@@ -31,11 +31,7 @@ from proximity_kernel import _row_summary as row_summary
 from proximity_kernel.dask import DaskProximityKernel
 from proximity_kernel.dask.partitions import Shared
 
-
-@pytest.fixture(autouse=True)
-def in_this_thread():
-    with dask.config.set(scheduler="synchronous"):
-        yield
+pytestmark = pytest.mark.usefixtures("in_this_thread")
 
 
 @pytest.fixture

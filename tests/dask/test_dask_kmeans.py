@@ -1,6 +1,5 @@
 """k-means on partitions: the clusters of the whole table."""
 
-import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
@@ -20,11 +19,7 @@ from proximity_kernel.cluster import describe_clusters
 from proximity_kernel.dask import DaskProximityKMeans
 from proximity_kernel.kernel import represent
 
-
-@pytest.fixture(autouse=True)
-def in_this_thread():
-    with dask.config.set(scheduler="synchronous"):
-        yield
+pytestmark = pytest.mark.usefixtures("in_this_thread")
 
 
 @pytest.fixture(scope="module")

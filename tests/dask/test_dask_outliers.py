@@ -1,6 +1,5 @@
 """Outliers of partitions: those of the whole table."""
 
-import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
@@ -14,11 +13,7 @@ from strategies import cut, mixed_table
 from proximity_kernel import ProximityKernel, ProximityOutliers
 from proximity_kernel.dask import DaskProximityOutliers
 
-
-@pytest.fixture(autouse=True)
-def in_this_thread():
-    with dask.config.set(scheduler="synchronous"):
-        yield
+pytestmark = pytest.mark.usefixtures("in_this_thread")
 
 
 @pytest.fixture(scope="module")

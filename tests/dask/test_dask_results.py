@@ -2,8 +2,6 @@
 
 import os
 
-import dask
-import dask.bag
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,11 +15,7 @@ from strategies import (
 from proximity_kernel import ProximityKernel, ProximityNeighbors
 from proximity_kernel.dask import DaskProximityKernel
 
-
-@pytest.fixture(autouse=True)
-def in_this_thread():
-    with dask.config.set(scheduler="synchronous"):
-        yield
+pytestmark = pytest.mark.usefixtures("in_this_thread")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import hashlib
 import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -122,11 +123,19 @@ def overwrite(content):
     return content[:middle] + bytes(200) + content[middle + 200 :]
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """A folder with the code of one loop."""
+    folder = tmp_path_factory.mktemp("compiled")
+    run_one_loop(folder)
+    return folder
+
+
 @pytest.mark.parametrize("damage", [cut, overwrite, lambda _: b""])
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
-def test_damaged_code_on_disk_is_compiled_again(tmp_path, damage, ending):
+def test_damaged_code_on_disk_is_compiled_again(compiled, tmp_path, damage, ending):
     """The code is under a checksum: numba alone would run it."""
-    run_one_loop(tmp_path)
+    shutil.copytree(compiled, tmp_path, dirs_exist_ok=True)
     (path,) = tmp_path.rglob(f"*.{ending}")
     path.write_bytes(damage(path.read_bytes()))
     again, healed = run_one_loop(tmp_path), run_one_loop(tmp_path)

@@ -10,18 +10,6 @@ def read(path, **options):
     return read_table(path, **options)
 
 
-@pytest.fixture
-def put(tmp_path):
-    """Write a file, and give its path."""
-
-    def write(name, content):
-        path = tmp_path / name
-        path.write_text(content)
-        return path
-
-    return write
-
-
 @pytest.mark.parametrize(
     ("header", "first", "is_id"),
     [

@@ -19,18 +19,6 @@ def read(path, **options):
     return read_table(path, **options)
 
 
-@pytest.fixture
-def put(tmp_path):
-    """Write a file, and give its path."""
-
-    def write(name, content):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
 def plain(frame):
     """The cells as Python has them, missing ones as None."""
     frame = frame.astype(object)

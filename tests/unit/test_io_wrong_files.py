@@ -14,18 +14,6 @@ def read(path, **options):
     return read_table(path, **options)
 
 
-@pytest.fixture
-def put(tmp_path):
-    """Write a file, and give its path."""
-
-    def write(name, content):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
-
-
 WRONG = {
     "ragged": ("a,b\n1,2\n3,4,5\n", "line 3 has 3 fields where 2 are expected"),
     "short": ("a,b,c\n1,2,3\n\n4,5\n", "line 4 has 2 fields where 3"),
