@@ -9,7 +9,7 @@ reasons for a row are its cells with the highest scores.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal, Self
 
@@ -34,7 +34,9 @@ from ._bins import (
     format_numbers,
 )
 from ._coded import CodedTable
-from ._model import fit_model
+from ._formulas import FAR, Formula, learn_formulas, pack_formulas, unpack_formulas
+from ._model import Model, fit_model
+from ._number_model import NumberSample, list_numbers, merge_samples, sample_numbers
 from ._pairwise import Pairwise
 from ._row_summary import RowSummary
 from ._saving import State, check
@@ -87,6 +89,7 @@ _MOST = 0.5  # share above which rows are called most rows
 _MOST_NAMED = 3  # expected categories that are named
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 _N_GIVEN = 2  # other cells that are named
+_N_NEAREST = 15  # rows with lower and with higher values that can contradict one cell
 _FEWEST_ASKED = 3  # minimum number of other rows that can contradict the named cells
 _LEAST_TOLD = 0.1  # minimum rise of the log odds by a cell that is named
 _Floats = NDArray[np.float64]
@@ -286,7 +289,16 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
                 merge_values,
             )
 
-        self.__learn_summaries__(kernel, rows, columns, collect_scores)
+        model = kernel.model_
+        sample = merge_all(
+            (
+                sample_numbers(model, model.code(batch, threads), threads)
+                for batch in map(collect_table, read())
+                if not has_no_rows(batch)
+            ),
+            merge_samples,
+        )
+        self.__learn_summaries__(kernel, rows, columns, sample, collect_scores)
         return self
 
     def __learn_summaries__(
@@ -294,6 +306,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         kernel: ProximityKernel,
         rows: RowSummary,
         columns: BinSummary,
+        sample: NumberSample | None,
         collect_scores: Callable[[Tails], Any],
     ) -> None:
         """Learn tails and the threshold from the summaries of batches or partitions.
@@ -302,10 +315,11 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         `contamination` is a number.
         """
         tails = _learn_tails_from_summary(columns, kernel.model_.types)
+        tails = _learn_formulas(tails, kernel.model_, sample)
         if self.contamination == _AUTO:
-            sample = take_sample(kernel.model_, rows.rows, rows.counts)
+            kept = take_sample(kernel.model_, rows.rows, rows.counts)
             threads = resolve_options(kernel).n_threads
-            limit, of_model = find_limit(sample, tails, threads)
+            limit, of_model = find_limit(kept, tails, threads)
         else:
             of_model = False
             limit = _find_upper_quantile(
@@ -321,11 +335,15 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         threads, copies, of_model = resolve_options(kernel).n_threads, None, False
         if sample_weight is not None:
             copies = weights_to_counts(sample_weight, len(coded))
-        tails = learn_tails(coded.columns, copies)
+        tails = _learn_formulas(
+            learn_tails(coded.columns, copies),
+            kernel.model_,
+            sample_numbers(kernel.model_, coded, threads, copies),
+        )
         if self.contamination == _AUTO:
             seed = draw_seed(kernel.random_state)
-            sample = sample_fitted(coded, seed, threads, copies)
-            limit, of_model = find_limit(sample, tails, threads)
+            kept = sample_fitted(coded, seed, threads, copies)
+            limit, of_model = find_limit(kept, tails, threads)
         else:
             scores = score_rows(coded, tails, threads)
             some = slice(None) if copies is None else copies > 0
@@ -458,7 +476,11 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         arrays = {"ends": tails.ends, "units": tails.units}
         arrays["marks"] = tails.marks.reshape(len(tails.ends), -1)
         expected = self.expected_false_alarms_
-        values = {"offset": float(self.offset_), "expected_false_alarms": expected}
+        values: dict[str, Any] = {
+            "offset": float(self.offset_),
+            "expected_false_alarms": expected,
+            "formulas": pack_formulas(tails.formulas),
+        }
         return pack_with_kernel(self.kernel_, State(values, arrays))
 
     def __set_model_state__(self, state: State) -> None:
@@ -558,6 +580,7 @@ class _Writer:
         None if other rows with the same values confirm a cell that is not extreme.
         """
         row, column = self._coded.bins[self._coded.index[i]], self._coded.columns[j]
+        formula, predicted, apart = self._find_formula(i, j)
         shares, told, decided = self._judge.explain(row, j)
         own, side, mark, usual = int(row[j]), "", 0, ""
         if has_tails(column.type) and own < len(shares):
@@ -568,17 +591,25 @@ class _Writer:
         if not column.observed[i]:
             expected, likely = "a value", list(range(own))
         raised = _raise_odds(prior, told, likely)
-        # If at least 80 % of the column are as expected, other cells are no reason.
-        most = _N_GIVEN if expected and prior[likely].sum() < _LIKELY else 0
+        # If at least 80 % of the column are as expected, only a cell that decides is a
+        # reason.
+        usual_share = float(prior[likely].sum())
+        decides = decided in likely or usual_share < _LIKELY
+        most = _N_GIVEN if expected and decides else 0
         order = np.argsort(-raised, kind="stable")[:most].tolist()
         given = [k for k in order if raised[k] > _LEAST_TOLD]
-        confirmed = self._is_confirmed(i, j, own, given)
-        if confirmed and not side:
+        confirmed = formula is not None or self._is_confirmed(i, j, own, given)
+        if confirmed and not side and apart <= FAR:
             return None
         if confirmed or self._are_extremes(i, j, own, likely, given):
             expected, given = "", []
-        while given and self._is_contradicted(i, j, own, likely, given):
+        while given and self._is_contradicted(i, j, own, likely, given, usual_share):
             given = given[:-1]
+        if not given and usual_share <= _MOST:
+            expected = ""  # no cell shows it on its own, nor does the column
+        if formula is not None and apart > FAR:
+            expected = _write_number(formula.round_prediction(predicted), column)
+            given = list(formula.sources)
         if not expected and self._lies_beyond(i, j):
             usual = self._name_usual(j)
         types = self._coded.model.types
@@ -593,6 +624,19 @@ class _Writer:
             beyond=mark / 1000,
             usual=usual,
         )
+
+    def _find_formula(self, i: int, j: int) -> tuple[Formula | None, float, float]:
+        """Find the formula of a cell, its prediction, and how far the cell is from it.
+
+        None if the cell has no formula, or a source of it is missing.
+        """
+        for formula in self._tails.formulas:
+            if formula.feature == j:
+                numbers = [one.values[i : i + 1] for one in self._coded.columns]
+                apart = float(self._tails.measure_formula(formula, numbers)[0])
+                if not np.isnan(apart):
+                    return formula, float(formula.predict(numbers)[0]), apart
+        return None, np.nan, 0.0
 
     def _find_expected(
         self, j: int, own: int, known: _Floats, kept: _Floats
@@ -649,35 +693,50 @@ class _Writer:
         return agree
 
     def _is_contradicted(
-        self, i: int, j: int, own: int, likely: list[int], given: list[int]
+        self,
+        i: int,
+        j: int,
+        own: int,
+        likely: list[int],
+        given: list[int],
+        prior: float,
     ) -> bool:
         """Whether most other rows with the cells `given` have none of the likely bins.
 
-        Rows with the same bins are asked, if there are three, and those with the very
-        same values, if there are five.
+        Or whether these bins are no more common there than in the column, where they
+        have the share `prior`. Rows with the same bins are asked and, of these, those
+        with the nearest values, if there are three, and those with the very same
+        values, if there are five.
         """
         same = self._list_codes(i, j, own, given)
         near = self._list_codes(i, j, own, given, near=True)
-        asked = [near] if len(near) >= _FEWEST_ASKED else []
+        nearest = self._list_codes(i, j, own, given, near=True, most=_N_NEAREST)
+        asked = [c for c in (near, nearest) if len(c) >= _FEWEST_ASKED]
         asked += [same] if len(same) >= FEWEST_ROWS else []
-        return any(np.isin(codes, likely).mean() <= _MOST for codes in asked)
+        return any(np.isin(c, likely).mean() <= max(_MOST, prior) for c in asked)
 
     def _list_codes(
-        self, i: int, j: int, own: int, given: list[int], *, near: bool = False
-    ) -> NDArray[Any]:
+        self, i: int, j: int, own: int, given: list[int], *, near: bool = False,
+        most: int | None = None,
+    ) -> NDArray[Any]:  # fmt: skip
         """List the observed codes of feature j in other rows with the cells `given`.
 
         One row like row i is left out.
         """
-        rows = self._find_same(i, given[0], near)
+        rows = self._find_same(i, given[0], near, most)
         for k in given[1:]:
             rows = np.intersect1d(rows, self._find_same(i, k, near))
         codes = self._among.bins[self._among.index[rows], j]
         codes = codes[codes != self._among.missing]
         return np.delete(codes, np.flatnonzero(codes == own)[:1])
 
-    def _find_same(self, i: int, k: int, near: bool) -> NDArray[np.int64]:
-        """Find the rows of `among` with the value of feature k, or bin, of row i."""
+    def _find_same(
+        self, i: int, k: int, near: bool, most: int | None = None
+    ) -> NDArray[np.int64]:
+        """Find the rows of `among` with the value of feature k, or bin, of row i.
+
+        Of a bin, at most `most` rows with the nearest lower and higher values each.
+        """
         column, other = self._coded.columns[k], self._among.columns[k]
         if not column.observed[i]:
             return np.flatnonzero(~other.observed)
@@ -693,6 +752,9 @@ class _Writer:
             limits = np.concatenate([[-np.inf], bins.midpoints, [np.inf]])
             at = np.searchsorted(bins.midpoints, value)
             first, last = np.searchsorted(values, limits[at : at + 2], "right")
+            if most is not None:
+                begin, end = (np.searchsorted(values, value, side) for side in _SIDES)
+                first, last = max(first, begin - most), min(last, end + most)
             return np.asarray(order[first:last])
         first, last = (np.searchsorted(values, value, side) for side in _SIDES)
         return np.asarray(order[first:last])
@@ -776,7 +838,8 @@ class _Writer:
         column = self._coded.columns[j]
         if low == high:
             return _write_number(low, column)
-        return " to ".join(format_numbers([low, high], column.type.family))
+        ends = format_numbers([low, high], column.type.family, 0.0)
+        return " to ".join(ends)
 
     def _write_value(self, i: int, j: int) -> str:
         column = self._coded.columns[j]
@@ -847,6 +910,14 @@ def _find_upper_quantile(ranked: ValueCounts, share: Any) -> float:
     return float(low + (place - below) * (high - low))
 
 
+def _learn_formulas(tails: Tails, model: Model, sample: NumberSample | None) -> Tails:
+    """Add the formulas of numbers, learned from a sample of rows, to tails."""
+    if sample is None:
+        return tails
+    found = learn_formulas(sample, list_numbers(model), tails.measured)
+    return replace(tails, formulas=found)
+
+
 def _learn_tails_from_summary(
     columns: BinSummary, types: Sequence[ColumnType]
 ) -> Tails:
@@ -872,4 +943,5 @@ def _read_tails(state: State, n_features: int) -> Tails:
     for own in (ends, units, marks):
         check(np.isnan(own[none]).all() and np.isfinite(own[~none]).all(), "tails")
     check((units[~none] > 0).all(), "units of tails")
-    return Tails(ends, units, marks.reshape(n_features, 2, len(MARKS)))
+    formulas = unpack_formulas(state.values["formulas"], ~none)
+    return Tails(ends, units, marks.reshape(n_features, 2, len(MARKS)), formulas)

@@ -654,7 +654,7 @@ def test_cells_are_named_only_if_most_rows_with_them_are_as_expected():
     assert "x" not in {one.feature for one in found}
     few = pd.concat([other[6:9], other[-1:]])
     (reason, *_) = odd.reasons(few[-1:], among=few)[0]
-    assert str(reason) == "x c: a or b expected"
+    assert str(reason) == "x c: under 1 % likely, given the other cells"
 
 
 def test_many_categories_are_not_listed():
