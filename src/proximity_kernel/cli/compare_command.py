@@ -75,7 +75,11 @@ def run(invocation: Invocation) -> None:
     with invocation.progress(f"reading {options.new}"):
         given = reading_options(options)
         new = read_table(options.new, schema=schema, **given)
-    new = replace(new, ids=inferred.ids.loc[new.frame.index])
+    ids = inferred.ids
+    for name in old.ids:  # the ids of the new file may not look like ids
+        if name not in ids and name in inferred.frame:
+            ids = ids.assign(**{name: inferred.frame[name]})
+    new = replace(new, ids=ids.loc[new.frame.index])
     _compare_ids(invocation, old, new)
     changes = [_compare_column(n, old.frame[n], new.frame[n]) for n in new.frame]
     limit = _CHANCE / len(changes) / _N_TESTS
@@ -312,7 +316,8 @@ def _compare_counts(new: Any, old: Any, what: str) -> str:
     else:
         said = f"{n:,} of {len(new):,} new rows {'has' if n == 1 else 'have'} {what}"
     said += f"; {usual:,} of {counted(len(old), 'old row')} "
-    said += "does, too" if usual == 1 else "do, too" if usual else "do"
+    said += "does" if usual == 1 else "do"
+    said += ", each fifth of them compared with the rest"
     enough = min(len(new), len(old)) >= _MIN_ROWS
     if n and usual and enough and fisher_exact(counts, "greater").pvalue > _CHANCE:
         said += ", so few or none of these rows are unusual"

@@ -25,6 +25,7 @@ from .results import (
     write_short,
 )
 
+_MIN_SCORE = 6.0  # from which --cells lists a cell of a row that is no outlier
 _BLOCK = 2048  # rows whose reasons are found at a time
 
 
@@ -107,7 +108,8 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
     scores = cells.sum(axis=1)
     invocation.note(_describe_outliers(scores, model, fitted=options.model is None))
     if options.top is None:
-        cells = np.where((scores > -model.offset_)[:, None], cells, 0)
+        listed = (scores > -model.offset_)[:, None] | (cells >= _MIN_SCORE)
+        cells = np.where(listed, cells, 0)
     order = np.argsort(-cells, axis=None, kind="stable")
     order = order[cells.ravel()[order] > 0]
     names, n = list(table.frame), options.top or len(order)
