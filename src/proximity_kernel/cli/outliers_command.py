@@ -40,6 +40,11 @@ def run(invocation: Invocation) -> None:
         )
     model, table, _ = fitting.start(invocation, "ProximityOutliers")
     if model is None:
+        if len(table.frame) < 2:
+            raise InputError(
+                f"{table.name}: there is no other row to compare the row with; add "
+                "rows, or give the model of a larger table with --model."
+            )
         model = ProximityOutliers(
             kernel=fitting.make_kernel(options, ProximityOutliers()),
             contamination=options.share or "auto",
