@@ -118,7 +118,7 @@ def test_cells(folder, capsys, values, ids):
         assert said in [str(one) for one in reasons if one.feature == name]
 
 
-def test_an_impossible_cell_is_listed_though_its_row_is_no_outlier(tmp_path, capfd):
+def test_an_impossible_cell_is_listed_though_its_row_is_no_outlier(tmp_path):
     """A man on a ward with 49 women; the limit of rows with many numbers is higher."""
     rng = np.random.default_rng(0)
     ward = np.repeat(["women", "heart", "brain"], [50, 250, 250])
