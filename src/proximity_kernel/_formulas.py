@@ -225,14 +225,13 @@ def _find_formula(
 
 def _correlate(line: _Floats, others: _Floats) -> _Floats:
     """Compute the absolute correlation of a line with others, without missing cells."""
-    both = ~np.isnan(others) & ~np.isnan(line)
-    n = both.sum(axis=1, keepdims=True)
-    a, b = (np.where(both, own, 0.0) for own in (others, line))
-    a, b = (
-        np.where(both, own - own.sum(axis=1, keepdims=True) / n, 0) for own in (a, b)
-    )
-    found = (a * b).sum(axis=1) / np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
-    return np.asarray(np.nan_to_num(np.abs(found)))
+    own, known = np.nan_to_num(line), (~np.isnan(line)).astype(float)
+    lines, seen = np.nan_to_num(others), (~np.isnan(others)).astype(float)
+    n, sums, own_sums = seen @ known, lines @ known, seen @ own
+    squares = lines**2 @ known - sums**2 / n
+    own_squares = seen @ own**2 - own_sums**2 / n
+    found = (lines @ own - sums * own_sums / n) / np.sqrt(squares * own_squares)
+    return np.asarray(np.nan_to_num(np.abs(found), posinf=0.0))
 
 
 def _fit_slopes(
@@ -285,22 +284,24 @@ def unpack_formulas(packed: Any, measured: NDArray[np.bool_]) -> tuple[Formula, 
     `measured` marks the features with tails.
     """
     check(type(packed) is list, "formulas")
-    for own in packed:
-        check(type(own) is list and len(own) == 9, "a formula")
-        feature, sources, logarithmic, centers, slopes, *numbers, units = own
-        check(type(logarithmic) is bool, "a formula's scale")
-        for part in (sources, centers, slopes, units):
-            check(type(part) is list, "a formula's sources")
-        places, numbers = [feature, *sources], [*numbers, *centers, *slopes, *units]
-        for j in places:
-            known = type(j) is int and 0 <= j < len(measured) and bool(measured[j])
-            check(known, "a formula's features")
-        for x in numbers:
-            check(type(x) is float and bool(np.isfinite(x)), "a formula's numbers")
-        check(0 < len(sources) <= _MOST_SOURCES, "a formula's sources")
-        check(len(sources) == len(centers) == len(slopes), "a formula's sources")
-        check(len(units) == 2 and min(units) > 0, "a formula's units")
-    made: Any = [[tuple(x) if type(x) is list else x for x in own] for own in packed]
-    features = [own[0] for own in made]
-    check(sorted({*features}) == features, "two formulas of a feature")
-    return tuple(Formula(*own) for own in made)
+    return tuple(_unpack_formula(own, measured) for own in packed)
+
+
+def _unpack_formula(packed: Any, measured: NDArray[np.bool_]) -> Formula:
+    """Rebuild one formula; raise ValueError if no fit can produce it."""
+    kinds = [type(one) for one in packed] if type(packed) is list else []
+    wanted = [int, list, bool, list, list, float, float, float, list]
+    check(kinds == wanted, "a formula")
+    parts: Any = [tuple(x) if type(x) is list else x for x in packed]
+    made = Formula(*parts)
+    n = len(made.sources)
+    sizes = n, len(made.centers), len(made.slopes), len(made.units)
+    check(0 < n <= _MOST_SOURCES and sizes == (n, n, n, 2), "a formula's sources")
+    for j in (made.feature, *made.sources):
+        known = type(j) is int and 0 <= j < len(measured) and bool(measured[j])
+        check(known, "a formula's features")
+    numbers = made.constant, made.low, made.high
+    for x in (*numbers, *made.centers, *made.slopes, *made.units):
+        check(type(x) is float and bool(np.isfinite(x)), "a formula's numbers")
+    check(min(made.units) > 0, "a formula's units")
+    return made

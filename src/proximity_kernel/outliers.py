@@ -109,16 +109,19 @@ class Reason:
     probability : float
         The probability of the cell's bin, given the other cells of the row.
     expected : str
-        The bins that have at least 80 % of the probability, in words. Bins that fewer
+        The bins that have at least 80 % of the probability, in words; or the value that
+        a formula gives, such as a product of other numbers of the row. Bins that fewer
         than five other rows have are left out. Empty where the bins do not say enough:
         a number is itself in a likely bin; more than three categories are expected;
         rare categories have over a fifth of the probability; or an extreme number is in
         the outermost bin or the bin next to it, and other extreme cells of the row
-        suggest the other of these two bins.
+        suggest the other of these two bins; or neither `given` nor most of the column
+        support it.
     given : tuple of str
         The cells of the row that each make the expected value likelier than it is in
         the whole column, the most important first; at most two. Most other rows that
-        have them, or numbers near theirs, have an expected value.
+        have them, or numbers near theirs, have an expected value. Of a formula, its
+        other numbers; at most three.
     side : {"above", "below", ""}
         Whether a number lies above or below nearly all fitted values of its column.
     beyond : float
@@ -199,6 +202,9 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
     this sum, minus the expected surprise, minus 1, but at least 0. Missing cells score
     0, unless they have their own bin.
 
+    A number that up to three other numbers of the row determine, as in ``total =
+    quantity * price``, is compared with this formula in place of its bins.
+
     One row like the scored row is taken out of the counts, so a row is not evidence for
     itself; a row has the same score whether it was fitted or not.
 
@@ -253,14 +259,14 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         return coded
 
     def fit_batches(self, batches: Any) -> Self:
-        """Learn what is usual in a table from its batches, read two or three times.
+        """Learn what is usual in a table from its batches, read three or four times.
 
         Parameters
         ----------
         batches : list of tables, or callable
             Tables with the same columns, or a function that returns a new iterator of
             the same tables each time; then only one table is in memory at a time. They
-            are read a third time if `contamination` is a number.
+            are read a fourth time if `contamination` is a number.
 
         Returns
         -------

@@ -16,7 +16,7 @@ from proximity_kernel import ProximityKernel, ProximityOutliers
 from proximity_kernel._pairwise import DECIDES
 from proximity_kernel._surprise import Judge
 from proximity_kernel.datasets import load_penguins
-from proximity_kernel.outliers import _find_half, fit_like
+from proximity_kernel.outliers import _find_half, _Writer, fit_like
 
 
 @parametrize_with_checks(
@@ -683,3 +683,35 @@ def test_where_the_model_would_call_many_rows_outliers_the_limit_is_that_of_rows
     for k, number in enumerate(wrong.select_dtypes("number").columns[:3]):
         wrong.loc[8 * k : 8 * k + 7, number] = 1e6
     assert (ProximityOutliers().fit(wrong).predict(wrong)[:24] == -1).all()
+
+
+def test_a_cell_that_decides_is_named_though_most_of_the_column_is_as_expected():
+    """Of 300 rows 85 % have EUR, which France and Germany always have."""
+    country = np.repeat(["DE", "FR", "US"], [150, 105, 45])
+    table = pd.DataFrame({"country": country, "currency": "EUR"})
+    table.loc[country == "US", "currency"] = "USD"
+    table.loc[200, "currency"] = "USD"
+    reasons = ProximityOutliers().fit(table).reasons(table)[200]
+    assert "currency USD: EUR expected with country FR" in map(str, reasons)
+
+
+def test_no_number_is_named_if_the_rows_with_the_nearest_numbers_contradict_it():
+    """Most of the last bin of x is "a", but all rows above 99 are "b"."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 100, 2000)
+    table = pd.DataFrame({"x": x, "y": np.where(x > 99, "b", "a")})
+    table["z"] = rng.choice(["p", "q", "r"], 2000)
+    some = table[x > 99.3]
+    assert len(some) > 5
+    for reasons in ProximityOutliers().fit(table).reasons(some, among=table):
+        assert not any("x" in text for one in reasons for text in one.given), reasons
+
+
+def test_the_usual_range_of_moments_has_their_time():
+    """Without it, a moment of the same day before the range would seem to be in it."""
+    moments = pd.date_range("2024-03-01 08:00", periods=101, freq="3h")
+    table = pd.DataFrame({"seen": moments})
+    odd = ProximityOutliers().fit(table)
+    coded = odd._code(table)
+    usual = _Writer(coded, odd._tails, coded)._name_usual(0)
+    assert usual == f"{moments[10].isoformat()} to {moments[90].isoformat()}"

@@ -207,7 +207,8 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
         texts[first:first] = moved
         chance, size = min(chance, found.pvalue), max(size, float(found.statistic))
         return _Change(name, size, chance, "; ".join(texts))
-    counts = _count_values(a, b)
+    cells = {"old": a.astype(str), "new": b.astype(str)}
+    counts = pd.DataFrame({k: own.value_counts() for k, own in cells.items()}).fillna(0)
     rare = counts.sum(axis=1) < _MIN_COUNT
     tested = [*counts[~rare].to_numpy(), counts[rare].sum().to_numpy()]
     tested = [row for row in tested if row.sum()]
@@ -232,13 +233,6 @@ def _write_largest_step(old: Any, new: Any, values: Any, place: float) -> str:
     cells = [*old[values[0] == place], *new[values[1] == place]]
     end = write_short(cells[0])
     return f"up to {end}: {shares[0]} to {shares[1]}"
-
-
-def _count_values(old: Any, new: Any) -> Any:
-    """Count how often each category occurs in the old and in the new column."""
-    cells = {"old": old.astype(str), "new": new.astype(str)}
-    counts = {which: own.value_counts() for which, own in cells.items()}
-    return pd.DataFrame(counts).fillna(0)
 
 
 def _find_new_values(old: Any, new: Any) -> dict[str, Any]:

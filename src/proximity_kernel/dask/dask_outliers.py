@@ -29,7 +29,7 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
     kernel : ProximityKernel or None, default=None
         As in `ProximityOutliers`; it is cloned.
     contamination : "auto" or float, default="auto"
-        As in `ProximityOutliers`. A number needs a third pass over the table.
+        As in `ProximityOutliers`. A number needs a fourth pass over the table.
 
     Attributes
     ----------
