@@ -710,60 +710,54 @@ class _Writer:
         """Whether most other rows with the cells `given` have none of the likely bins.
 
         Or whether these bins are no more common there than in the column, where they
-        have the share `prior`. Rows with the same bins are asked and, of these, those
-        with the nearest values, if there are three, and those with the very same
-        values, if there are five.
+        have the share `prior`. Rows with the same bins and those with the nearest
+        values are asked, if there are three, and those with the very same values, if
+        there are five.
         """
         same = self._list_codes(i, j, own, given)
-        near = self._list_codes(i, j, own, given, near=True)
-        nearest = self._list_codes(i, j, own, given, near=True, most=_N_NEAREST)
-        asked = [c for c in (near, nearest) if len(c) >= _FEWEST_ASKED]
+        near = [self._list_codes(i, j, own, given, n) for n in (None, _N_NEAREST)]
+        asked = [codes for codes in near if len(codes) >= _FEWEST_ASKED]
         asked += [same] if len(same) >= FEWEST_ROWS else []
         return any(np.isin(c, likely).mean() <= max(_MOST, prior) for c in asked)
 
     def _list_codes(
-        self, i: int, j: int, own: int, given: list[int], *, near: bool = False,
-        most: int | None = None,
-    ) -> NDArray[Any]:  # fmt: skip
+        self, i: int, j: int, own: int, given: list[int], most: int | None = 0
+    ) -> NDArray[Any]:
         """List the observed codes of feature j in other rows with the cells `given`.
 
-        One row like row i is left out.
+        Or with cells near these: see `_find_rows`. One row like row i is left out.
         """
-        rows = self._find_same(i, given[0], near, most)
+        rows = self._find_rows(i, given[0], most)
         for k in given[1:]:
-            rows = np.intersect1d(rows, self._find_same(i, k, near))
+            rows = np.intersect1d(rows, self._find_rows(i, k, most))
         codes = self._among.bins[self._among.index[rows], j]
         codes = codes[codes != self._among.missing]
         return np.delete(codes, np.flatnonzero(codes == own)[:1])
 
-    def _find_same(
-        self, i: int, k: int, near: bool, most: int | None = None
-    ) -> NDArray[np.int64]:
-        """Find the rows of `among` with the value of feature k, or bin, of row i.
+    def _find_rows(self, i: int, k: int, most: int | None) -> NDArray[np.int64]:
+        """Find the rows of `among` with the value of feature k in row i.
 
-        Of a bin, at most `most` rows with the nearest lower and higher values each.
+        And for numbers, `most` rows with the nearest lower and higher values each; None
+        finds the rows with the same bin.
         """
         column, other = self._coded.columns[k], self._among.columns[k]
         if not column.observed[i]:
             return np.flatnonzero(~other.observed)
         if k not in self._sorted:
-            order = np.argsort(other.values, kind="stable")
+            order = np.argsort(other.values, kind="stable")[: other.observed.sum()]
             places = {label: at for at, label in enumerate(other.labels or ())}
             self._sorted[k] = order, other.values[order], places
         order, values, places = self._sorted[k]
         value, bins = column.values[i], self._coded.model.bins[k]
         if column.type.kind == "categorical":
-            value = places.get(column.labels[value], len(places))
-        elif near:
+            value, most = places.get(column.labels[value], len(places)), 0
+        elif most is None:
             limits = np.concatenate([[-np.inf], bins.midpoints, [np.inf]])
             at = np.searchsorted(bins.midpoints, value)
             first, last = np.searchsorted(values, limits[at : at + 2], "right")
-            if most is not None:
-                begin, end = (np.searchsorted(values, value, side) for side in _SIDES)
-                first, last = max(first, begin - most), min(last, end + most)
             return np.asarray(order[first:last])
         first, last = (np.searchsorted(values, value, side) for side in _SIDES)
-        return np.asarray(order[first:last])
+        return np.asarray(order[max(first - most, 0) : last + most])
 
     def _keep_frequent_bins(
         self, j: int, own: int, shares: _Floats, decided: int
