@@ -715,7 +715,9 @@ class _Writer:
         there are five.
         """
         same = self._list_codes(i, j, own, given)
-        near = [self._list_codes(i, j, own, given, n) for n in (None, _N_NEAREST)]
+        # The nearest of few rows are not near.
+        sizes = (None, _N_NEAREST)[: 1 + (len(self._among) > 2 * _N_NEAREST)]
+        near = [self._list_codes(i, j, own, given, size) for size in sizes]
         asked = [codes for codes in near if len(codes) >= _FEWEST_ASKED]
         asked += [same] if len(same) >= FEWEST_ROWS else []
         return any(np.isin(c, likely).mean() <= max(_MOST, prior) for c in asked)
