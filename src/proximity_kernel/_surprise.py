@@ -18,6 +18,9 @@ one if 20 other rows have the bin, or x if 100 x have it.
   of this distance is the scale of an exponential distribution with the median of the
   values beyond this end. A column with a long tail has a large unit, so few of its
   values are flagged.
+- A number that other numbers determine (`_formulas`) has no other surprise. If it
+  violates the formula, and none of these numbers is farther out in its own column, its
+  tail is at least the distance of its residual, minus `FAR`.
 - The *score* of a cell is surprise plus tail, minus the expected surprise, minus 1; at
   least 0; times the weight of the feature. So a cell without a tail has a score above 0
   only if it is more than e times less likely than expected, and the scores of many
@@ -44,6 +47,7 @@ from numpy.typing import NDArray
 from ._bins import FEW_ROWS, LazySorted, SortedValues, count_values
 from ._coded import CodedTable, code_columns
 from ._compile import compiled, merged
+from ._formulas import FAR, Formula, Values
 from ._model import Model
 from ._pairwise import (
     DECIDES,
@@ -98,11 +102,14 @@ class Tails:
         The unit of the lower and of the upper tail.
     marks : ndarray of shape (n_features, 2, n_marks), float64
         The quantiles `MARKS`, from the lower and from the upper end.
+    formulas : tuple of Formula
+        The numbers that other numbers determine.
     """
 
     ends: _Floats
     units: _Floats
     marks: _Floats
+    formulas: tuple[Formula, ...] = ()
 
     @property
     def measured(self) -> NDArray[np.bool_]:
@@ -116,6 +123,19 @@ class Tails:
             above = (values - self.ends[j, 1]) / self.units[j, 1]
         far = np.fmax(np.fmax(below, above), 0.0)  # a missing cell has no tail
         return np.asarray(np.minimum(far, _MOST_TAIL))
+
+    def measure_formula(self, formula: Formula, values: Values) -> _Floats:
+        """Compute how far numbers are from their formula; NaN if not known.
+
+        0 if a source is farther out in its own column, which is then the likelier
+        error. ``values[s]`` are the values of feature s.
+        """
+        apart, j = formula.measure(values), formula.feature
+        own = self.measure(j, values[j])
+        for s in formula.sources:
+            farther = self.measure(s, values[s]) > own + SLACK
+            apart = np.where(farther, 0 * apart, apart)
+        return apart
 
     def find_ordinary(self, j: int, n_values: int) -> tuple[float, float]:
         """Return the lower and the upper limit of the ordinary values of feature j.
@@ -401,16 +421,22 @@ def _score(coded: CodedTable, tails: Tails, n_threads: int, out: _Floats) -> _Fl
 
     def score_some(first: int, last: int) -> None:
         rows = coded.bins[coded.index[first:last]]
+        numbers = [column.values[first:last] for column in coded.columns]
         toward, far, cells, expected = np.zeros((4, *rows.shape))
         for j in measured.tolist():
-            values, centers = coded.columns[j].values[first:last], bins[j].centers
-            toward[:, j] = measure_toward(centers, values, rows[:, j])
-            far[:, j] = tails.measure(j, values)
+            toward[:, j] = measure_toward(bins[j].centers, numbers[j], rows[:, j])
+            far[:, j] = tails.measure(j, numbers[j])
+        certain = np.zeros(rows.shape, bool)
+        for formula in tails.formulas:
+            apart = tails.measure_formula(formula, numbers)
+            j, certain[:, j] = formula.feature, ~np.isnan(apart)
+            far[:, j] = np.fmax(far[:, j], np.minimum(apart - FAR, _MOST_TAIL))
         judge_rows(
             rows, toward, judge.evidence, judge.told, judge.taken, judge.logs,
             judge.decisions, judge.unseen, *judge.allocate_scratch(), cells, expected,
         )  # fmt: skip
         cells -= expected
+        cells[certain] = 0
         cells += far
         cells -= SLACK
         np.maximum(cells, 0, out=cells)

@@ -23,7 +23,14 @@ from sklearn.base import BaseEstimator
 from ._bins import format_moment
 from ._model import Model
 from ._provenance import list_cells
-from ._shared.wording import fold_rows, note_about, write_plain, write_share
+from ._shared.wording import (
+    fold_rows,
+    listed,
+    note_about,
+    suggest,
+    write_plain,
+    write_share,
+)
 from ._table.columns import Column
 from ._table.records import Tabular, find_library
 from ._table.tables import split_table
@@ -410,9 +417,13 @@ def _order_cells(model: Model, row: Mapping[Any, Any], which: str) -> list[Any]:
     missing = [name for name in names if name not in row]
     strange = [str(name) for name in row if name not in names]
     if missing or strange:
-        wrong = [f"lacks {name!r}" for name in missing]
-        wrong += [f"has {name!r}, which was not seen at fit" for name in strange]
-        raise ValueError(f"{which} {'; it '.join(wrong[:3])}. A missing cell is None.")
+        wrong = [f"lacks {listed(missing, 3)}"] if missing else []
+        if strange:
+            found = suggest(strange[0], missing)
+            wrong.append(f"has {listed(strange, 3)}, which was not seen at fit{found}")
+        end = "" if wrong[-1].endswith("?") else "."
+        said = f"{which} {'; it '.join(wrong)}{end}"
+        raise ValueError(f"{said} Give every column; a missing cell is None.")
     return [row[name] for name in names]
 
 

@@ -875,7 +875,9 @@ def find_kernel(estimator: Any) -> ProximityKernel:
         check_is_fitted(estimator)
     kernel = getattr(estimator, "kernel_", estimator)
     if not isinstance(kernel, ProximityKernel):
-        raise TypeError(f"kernel must be a fitted ProximityKernel, got {estimator!r}.")
+        found = repr(estimator)
+        found = type(estimator).__name__ if "\n" in found else found  # such as a table
+        raise TypeError(f"kernel must be a fitted ProximityKernel, got {found}.")
     check_is_fitted(kernel)
     return kernel
 

@@ -9,7 +9,7 @@ reasons for a row are its cells with the highest scores.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal, Self
 
@@ -34,7 +34,9 @@ from ._bins import (
     format_numbers,
 )
 from ._coded import CodedTable
-from ._model import fit_model
+from ._formulas import FAR, Formula, learn_formulas, pack_formulas, unpack_formulas
+from ._model import Model, fit_model
+from ._number_model import NumberSample, list_numbers, merge_samples, sample_numbers
 from ._pairwise import Pairwise
 from ._row_summary import RowSummary
 from ._saving import State, check
@@ -93,6 +95,7 @@ _MOST = 0.5  # share above which rows are called most rows
 _MOST_NAMED = 3  # expected categories that are named
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 _N_GIVEN = 2  # other cells that are named
+_N_NEAREST = 15  # rows with lower and with higher values that can contradict one cell
 _FEWEST_ASKED = 3  # minimum number of other rows that can contradict the named cells
 _LEAST_TOLD = 0.1  # minimum rise of the log odds by a cell that is named
 _Floats = NDArray[np.float64]
@@ -112,16 +115,19 @@ class Reason:
     probability : float
         The probability of the cell's bin, given the other cells of the row.
     expected : str
-        The bins that have at least 80 % of the probability, in words. Bins that fewer
+        The bins that have at least 80 % of the probability, in words; or the value that
+        a formula gives, such as a product of other numbers of the row. Bins that fewer
         than five other rows have are left out. Empty where the bins do not say enough:
         a number is itself in a likely bin; more than three categories are expected;
         rare categories have over a fifth of the probability; or an extreme number is in
         the outermost bin or the bin next to it, and other extreme cells of the row
-        suggest the other of these two bins.
+        suggest the other of these two bins; or neither `given` nor most of the column
+        support it.
     given : tuple of str
         The cells of the row that each make the expected value likelier than it is in
         the whole column, the most important first; at most two. Most other rows that
-        have them, or numbers near theirs, have an expected value.
+        have them, or numbers near theirs, have an expected value. Of a formula, its
+        other numbers; at most three.
     side : {"above", "below", ""}
         Whether a number lies above or below nearly all fitted values of its column.
     beyond : float
@@ -202,6 +208,9 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
     this sum, minus the expected surprise, minus 1, but at least 0. Missing cells score
     0, unless they have their own bin.
 
+    A number that up to three other numbers of the row determine, as in ``total =
+    quantity * price``, is compared with this formula in place of its bins.
+
     One row like the scored row is taken out of the counts, so a row is not evidence for
     itself; a row has the same score whether it was fitted or not.
 
@@ -258,14 +267,14 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
 
     @replaces_fit
     def fit_batches(self, batches: Any) -> Self:
-        """Learn what is usual in a table from its batches, read two or three times.
+        """Learn what is usual in a table from its batches, read three or four times.
 
         Parameters
         ----------
         batches : list of tables, or callable
             Tables with the same columns, or a function that returns a new iterator of
             the same tables each time; then only one table is in memory at a time. They
-            are read a third time if `contamination` is a number.
+            are read a fourth time if `contamination` is a number.
 
         Returns
         -------
@@ -294,7 +303,16 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
                 merge_values,
             )
 
-        self.__learn_summaries__(kernel, rows, columns, collect_scores)
+        model = kernel.model_
+        sample = merge_all(
+            (
+                sample_numbers(model, model.code(batch, threads), threads)
+                for batch in map(collect_table, read())
+                if not has_no_rows(batch)
+            ),
+            merge_samples,
+        )
+        self.__learn_summaries__(kernel, rows, columns, sample, collect_scores)
         return self
 
     def __learn_summaries__(
@@ -302,6 +320,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         kernel: ProximityKernel,
         rows: RowSummary,
         columns: BinSummary,
+        sample: NumberSample | None,
         collect_scores: Callable[[Tails], Any],
     ) -> None:
         """Learn tails and the threshold from the summaries of batches or partitions.
@@ -310,10 +329,11 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         `contamination` is a number.
         """
         tails = _learn_tails_from_summary(columns, kernel.model_.types)
+        tails = _learn_formulas(tails, kernel.model_, sample)
         if self.contamination == _AUTO:
-            sample = take_sample(kernel.model_, rows.rows, rows.counts)
+            kept = take_sample(kernel.model_, rows.rows, rows.counts)
             threads = resolve_options(kernel).n_threads
-            limit, of_model = find_limit(sample, tails, threads)
+            limit, of_model = find_limit(kept, tails, threads)
         else:
             of_model = False
             limit = _find_upper_quantile(
@@ -329,11 +349,15 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         threads, copies, of_model = resolve_options(kernel).n_threads, None, False
         if sample_weight is not None:
             copies = weights_to_counts(sample_weight, len(coded))
-        tails = learn_tails(coded.columns, copies)
+        tails = _learn_formulas(
+            learn_tails(coded.columns, copies),
+            kernel.model_,
+            sample_numbers(kernel.model_, coded, threads, copies),
+        )
         if self.contamination == _AUTO:
             seed = draw_seed(kernel.random_state)
-            sample = sample_fitted(coded, seed, threads, copies)
-            limit, of_model = find_limit(sample, tails, threads)
+            kept = sample_fitted(coded, seed, threads, copies)
+            limit, of_model = find_limit(kept, tails, threads)
         else:
             scores = score_rows(coded, tails, threads)
             some = slice(None) if copies is None else copies > 0
@@ -471,7 +495,11 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         arrays = {"ends": tails.ends, "units": tails.units}
         arrays["marks"] = tails.marks.reshape(len(tails.ends), -1)
         expected = self.expected_false_alarms_
-        values = {"offset": float(self.offset_), "expected_false_alarms": expected}
+        values: dict[str, Any] = {
+            "offset": float(self.offset_),
+            "expected_false_alarms": expected,
+            "formulas": pack_formulas(tails.formulas),
+        }
         return pack_with_kernel(self.kernel_, State(values, arrays))
 
     def __set_model_state__(self, state: State) -> None:
@@ -571,6 +599,7 @@ class _Writer:
         None if other rows with the same values confirm a cell that is not extreme.
         """
         row, column = self._coded.bins[self._coded.index[i]], self._coded.columns[j]
+        formula, predicted, apart = self._find_formula(i, j)
         shares, told, decided = self._judge.explain(row, j)
         own, side, mark, usual = int(row[j]), "", 0, ""
         if has_tails(column.type) and own < len(shares):
@@ -581,17 +610,25 @@ class _Writer:
         if not column.observed[i]:
             expected, likely = "a value", list(range(own))
         raised = _raise_odds(prior, told, likely)
-        # If at least 80 % of the column are as expected, other cells are no reason.
-        most = _N_GIVEN if expected and prior[likely].sum() < _LIKELY else 0
+        # If at least 80 % of the column are as expected, only a cell that decides is a
+        # reason.
+        usual_share = float(prior[likely].sum())
+        decides = decided in likely or usual_share < _LIKELY
+        most = _N_GIVEN if expected and decides else 0
         order = np.argsort(-raised, kind="stable")[:most].tolist()
         given = [k for k in order if raised[k] > _LEAST_TOLD]
-        confirmed = self._is_confirmed(i, j, own, given)
-        if confirmed and not side:
+        confirmed = formula is not None or self._is_confirmed(i, j, own, given)
+        if confirmed and not side and apart <= FAR:
             return None
         if confirmed or self._are_extremes(i, j, own, likely, given):
             expected, given = "", []
-        while given and self._is_contradicted(i, j, own, likely, given):
+        while given and self._is_contradicted(i, j, own, likely, given, usual_share):
             given = given[:-1]
+        if not given and usual_share <= _MOST:
+            expected = ""  # no cell shows it on its own, nor does the column
+        if formula is not None and apart > FAR:
+            expected = _write_number(formula.round_prediction(predicted), column)
+            given = list(formula.sources)
         if not expected and self._lies_beyond(i, j):
             usual = self._name_usual(j)
         types = self._coded.model.types
@@ -606,6 +643,19 @@ class _Writer:
             beyond=mark / 1000,
             usual=usual,
         )
+
+    def _find_formula(self, i: int, j: int) -> tuple[Formula | None, float, float]:
+        """Find the formula of a cell, its prediction, and how far the cell is from it.
+
+        None if the cell has no formula, or a source of it is missing.
+        """
+        for formula in self._tails.formulas:
+            if formula.feature == j:
+                numbers = [one.values[i : i + 1] for one in self._coded.columns]
+                apart = float(self._tails.measure_formula(formula, numbers)[0])
+                if not np.isnan(apart):
+                    return formula, float(formula.predict(numbers)[0]), apart
+        return None, np.nan, 0.0
 
     def _find_expected(
         self, j: int, own: int, known: _Floats, kept: _Floats
@@ -662,53 +712,67 @@ class _Writer:
         return agree
 
     def _is_contradicted(
-        self, i: int, j: int, own: int, likely: list[int], given: list[int]
+        self,
+        i: int,
+        j: int,
+        own: int,
+        likely: list[int],
+        given: list[int],
+        prior: float,
     ) -> bool:
         """Whether most other rows with the cells `given` have none of the likely bins.
 
-        Rows with the same bins are asked, if there are three, and those with the very
-        same values, if there are five.
+        Or whether these bins are no more common there than in the column, where they
+        have the share `prior`. Rows with the same bins and those with the nearest
+        values are asked, if there are three, and those with the very same values, if
+        there are five.
         """
         same = self._list_codes(i, j, own, given)
-        near = self._list_codes(i, j, own, given, near=True)
-        asked = [near] if len(near) >= _FEWEST_ASKED else []
+        # The nearest of few rows are not near.
+        sizes = (None, _N_NEAREST)[: 1 + (len(self._among) > 2 * _N_NEAREST)]
+        near = [self._list_codes(i, j, own, given, size) for size in sizes]
+        asked = [codes for codes in near if len(codes) >= _FEWEST_ASKED]
         asked += [same] if len(same) >= FEWEST_ROWS else []
-        return any(np.isin(codes, likely).mean() <= _MOST for codes in asked)
+        return any(np.isin(c, likely).mean() <= max(_MOST, prior) for c in asked)
 
     def _list_codes(
-        self, i: int, j: int, own: int, given: list[int], *, near: bool = False
+        self, i: int, j: int, own: int, given: list[int], most: int | None = 0
     ) -> NDArray[Any]:
         """List the observed codes of feature j in other rows with the cells `given`.
 
-        One row like row i is left out.
+        Or with cells near these: see `_find_rows`. One row like row i is left out.
         """
-        rows = self._find_same(i, given[0], near)
+        rows = self._find_rows(i, given[0], most)
         for k in given[1:]:
-            rows = np.intersect1d(rows, self._find_same(i, k, near))
+            rows = np.intersect1d(rows, self._find_rows(i, k, most))
         codes = self._among.bins[self._among.index[rows], j]
         codes = codes[codes != self._among.missing]
         return np.delete(codes, np.flatnonzero(codes == own)[:1])
 
-    def _find_same(self, i: int, k: int, near: bool) -> NDArray[np.int64]:
-        """Find the rows of `among` with the value of feature k, or bin, of row i."""
+    def _find_rows(self, i: int, k: int, most: int | None) -> NDArray[np.int64]:
+        """Find the rows of `among` with the value of feature k in row i.
+
+        And for numbers, `most` rows with the nearest lower and higher values each; None
+        finds the rows with the same bin.
+        """
         column, other = self._coded.columns[k], self._among.columns[k]
         if not column.observed[i]:
             return np.flatnonzero(~other.observed)
         if k not in self._sorted:
-            order = np.argsort(other.values, kind="stable")
+            order = np.argsort(other.values, kind="stable")[: other.observed.sum()]
             places = {label: at for at, label in enumerate(other.labels or ())}
             self._sorted[k] = order, other.values[order], places
         order, values, places = self._sorted[k]
         value, bins = column.values[i], self._coded.model.bins[k]
         if column.type.kind == "categorical":
-            value = places.get(column.labels[value], len(places))
-        elif near:
+            value, most = places.get(column.labels[value], len(places)), 0
+        elif most is None:
             limits = np.concatenate([[-np.inf], bins.midpoints, [np.inf]])
             at = np.searchsorted(bins.midpoints, value)
             first, last = np.searchsorted(values, limits[at : at + 2], "right")
             return np.asarray(order[first:last])
         first, last = (np.searchsorted(values, value, side) for side in _SIDES)
-        return np.asarray(order[first:last])
+        return np.asarray(order[max(first - most, 0) : last + most])
 
     def _keep_frequent_bins(
         self, j: int, own: int, shares: _Floats, decided: int
@@ -793,7 +857,8 @@ class _Writer:
         column = self._coded.columns[j]
         if low == high:
             return _write_number(low, column)
-        return " to ".join(format_numbers([low, high], column.type.family))
+        ends = format_numbers([low, high], column.type.family, 0.0)
+        return " to ".join(ends)
 
     def _write_value(self, i: int, j: int) -> str:
         column = self._coded.columns[j]
@@ -864,6 +929,14 @@ def _find_upper_quantile(ranked: ValueCounts, share: Any) -> float:
     return float(low + (place - below) * (high - low))
 
 
+def _learn_formulas(tails: Tails, model: Model, sample: NumberSample | None) -> Tails:
+    """Add the formulas of numbers, learned from a sample of rows, to tails."""
+    if sample is None:
+        return tails
+    found = learn_formulas(sample, list_numbers(model), tails.measured)
+    return replace(tails, formulas=found)
+
+
 def _learn_tails_from_summary(
     columns: BinSummary, types: Sequence[ColumnType]
 ) -> Tails:
@@ -889,4 +962,5 @@ def _read_tails(state: State, n_features: int) -> Tails:
     for own in (ends, units, marks):
         check(np.isnan(own[none]).all() and np.isfinite(own[~none]).all(), "tails")
     check((units[~none] > 0).all(), "units of tails")
-    return Tails(ends, units, marks.reshape(n_features, 2, len(MARKS)))
+    formulas = unpack_formulas(state.values["formulas"], ~none)
+    return Tails(ends, units, marks.reshape(n_features, 2, len(MARKS)), formulas)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ._shared.extras import require
 from ._shared.options import check_count
@@ -116,6 +117,10 @@ def plot_profiles(clusters: Any, *, n_values: int = 4, ax: Axes | None = None) -
     2
     """
     most = check_count("n_values", n_values, 1)
+    if not isinstance(clusters, ProximityKMeans):
+        found = type(clusters).__name__
+        raise TypeError(f"clusters must be a fitted ProximityKMeans, got {found}.")
+    check_is_fitted(clusters)
     by_cluster: dict[int, list[Any]] = {}
     for one in clusters.profiles_:
         by_cluster.setdefault(one["cluster"], []).append(one)

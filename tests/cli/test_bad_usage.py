@@ -88,6 +88,7 @@ OWN = {
         "both": ([TABLE, "--queries", "few.csv", "--model", "m"], "--queries: with"),
     },
     "outliers": {
+        "alone": (["one.csv"], "one.csv: there is no other row"),
         "share": ([TABLE, "--share", "0.9"], "--share: takes a number above 0"),
         "with a model": (
             [TABLE, "--model", "m", "--share", "0.1"],

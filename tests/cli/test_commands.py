@@ -118,6 +118,25 @@ def test_cells(folder, capsys, values, ids):
         assert said in [str(one) for one in reasons if one.feature == name]
 
 
+def test_an_impossible_cell_is_listed_though_its_row_is_no_outlier(tmp_path):
+    """A man on a ward with 49 women; the limit of rows with many numbers is higher."""
+    rng = np.random.default_rng(0)
+    ward = np.repeat(["women", "heart", "brain"], [50, 250, 250])
+    table = pd.DataFrame({"ward": ward, "sex": rng.choice(["F", "M"], len(ward))})
+    table.loc[:49, "sex"] = "F"
+    for name in "abcdefghijkl":
+        table[name] = rng.normal(size=len(table)).round(2)
+    table.loc[7, "sex"] = "M"
+    path, out = tmp_path / "wards.csv", tmp_path / "cells.csv"
+    table.to_csv(path, index=False)
+    assert run_inside("outliers", path, "--cells", "-o", out) == 0
+    found = pd.read_csv(out)
+    said = found[(found["row"] == 8) & (found["column"] == "sex")]["reason"].to_list()
+    assert said == ["sex M: F expected with ward women"]
+    assert run_inside("outliers", path, "-o", out) == 0
+    assert not pd.read_csv(out)["outlier"][7]
+
+
 def test_weights_of_columns(folder, tmp_path, values):
     given = ("--weight", "age=3", "--weight", "ward=0", "-o", tmp_path / "z.npz")
     assert run_inside("represent", folder / "patients.csv", *given) == 0

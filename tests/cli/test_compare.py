@@ -49,6 +49,19 @@ def test_the_same_file_has_no_change(compare):
     assert len(rows) == 0
 
 
+def test_rows_are_matched_by_the_ids_of_the_old_file(compare):
+    """In another order, whole numbers do not look like ids."""
+    old = make_patients(300, 0).assign(patient_id=range(1000, 1300))
+    new = old.sample(200, random_state=0)
+    said, rows = compare(old, new)
+    assert "By 'patient_id', 200 rows are in both files, 100 only in the old" in said
+    assert "No cell changed in the rows that both files have." in said
+    new.loc[7, "pressure"] = 900.0
+    said, rows = compare(old, new)
+    assert "row 1007: pressure 900: above" in said
+    assert len(rows) == 1
+
+
 def test_equal_rows_and_a_constant_that_changed_are_counted_once(compare):
     old = make_patients(200, 0).assign(year=2023.0, state="open")
     new = old.assign(year=2024.0)
@@ -113,7 +126,7 @@ def test_rows_unlike_the_old_ones_are_written_with_reasons(compare):
     assert len(rows) < 12
     assert list(rows) == [*new, "score", "reasons"]
     assert "2 of 100 new rows have an outlier score above" in said
-    assert "; 3 of 300 old rows do, too" in said
+    assert "; 3 of 300 old rows do, each fifth of them compared" in said
     assert "\nrow P0009: " in said.split("have an outlier score")[1]
     only = "1 other row has new categories or numbers outside the range:"
     assert f"{only}\nrow P0007: " in said

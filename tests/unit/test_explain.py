@@ -297,12 +297,16 @@ def test_bad_input_is_named(pk, people):
     row = people.iloc[[0]]
     with raises_naming(ValueError, "b must be one row", "8"):
         explain(pk, row, people)
-    with raises_naming(ValueError, "a lacks 'age'", "has 'agee'"):
+    with raises_naming(
+        ValueError, "a lacks 'age'", "has 'agee'", "did you mean 'age'?", "every column"
+    ):
         explain(pk, {"agee": 1.0, "city": "x", "size": None, "seen": None}, row)
     with raises_naming(ValueError, "3 features", "4"):
         explain(pk, row, [1.0, "x", None])
     with raises_naming(TypeError, "kernel", "'rbf'"):
         explain("rbf", row, row)
+    with pytest.raises(TypeError, match=r"ProximityKernel, got DataFrame\.$"):
+        explain(people, row, row)
     with pytest.raises(NotFittedError):
         explain(ProximityKernel(), row, row)
     with raises_naming(ValueError, "column 1|'city'", "text", "numbers") as caught:

@@ -16,7 +16,7 @@ from proximity_kernel import ProximityKernel, ProximityOutliers
 from proximity_kernel._pairwise import DECIDES
 from proximity_kernel._surprise import Judge
 from proximity_kernel.datasets import load_penguins
-from proximity_kernel.outliers import _find_half, fit_like
+from proximity_kernel.outliers import _find_half, _Writer, fit_like
 
 
 @parametrize_with_checks(
@@ -654,7 +654,7 @@ def test_cells_are_named_only_if_most_rows_with_them_are_as_expected():
     assert "x" not in {one.feature for one in found}
     few = pd.concat([other[6:9], other[-1:]])
     (reason, *_) = odd.reasons(few[-1:], among=few)[0]
-    assert str(reason) == "x c: a or b expected"
+    assert str(reason) == "x c: under 1 % likely, given the other cells"
 
 
 def test_many_categories_are_not_listed():
@@ -696,3 +696,46 @@ def test_an_ordered_label_between_the_expected_ones_is_not_in_their_range():
     odd = ProximityOutliers().fit(frame)
     (reason,) = (r for r in odd.reasons(frame.iloc[[-1]])[0] if r.feature == "at")
     assert reason.expected in ("00:00 or 07:00", "07:00 or 00:00")
+
+
+def test_a_cell_that_decides_is_named_though_most_of_the_column_is_as_expected():
+    """Of 300 rows 85 % have EUR, which France and Germany always have."""
+    country = np.repeat(["DE", "FR", "US"], [150, 105, 45])
+    table = pd.DataFrame({"country": country, "currency": "EUR"})
+    table.loc[country == "US", "currency"] = "USD"
+    table.loc[200, "currency"] = "USD"
+    reasons = ProximityOutliers().fit(table).reasons(table)[200]
+    assert "currency USD: EUR expected with country FR" in map(str, reasons)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_expected_with_a_number_is_so_in_the_rows_with_the_nearest(seed):
+    """At the end of a bin, rows in the middle of it are no evidence."""
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(0, 100, 800)).round(3)
+    table = pd.DataFrame({"x": x, "y": (x + rng.normal(0, 4, 800)).round(3)})
+    n_checked = 0
+    for i, reasons in enumerate(ProximityOutliers().fit(table).reasons(table)):
+        for one in reasons:
+            if one.feature == "y" and one.given:
+                between = re.fullmatch(r"(\S+) to (\S+)", one.expected)
+                ends = between or re.fullmatch(
+                    r"(above )?(?:up to )?(\S+)", one.expected
+                )
+                low, high = ends.groups()
+                low = high if low == "above " else low or -np.inf
+                high = np.inf if ends[1] == "above " else high
+                near = table["y"].iloc[max(0, i - 15) : i + 16].drop(i)
+                assert near.between(float(low), float(high)).mean() > 0.5, one
+                n_checked += 1
+    assert n_checked > 5
+
+
+def test_the_usual_range_of_moments_has_their_time():
+    """Without it, a moment of the same day before the range would seem to be in it."""
+    moments = pd.date_range("2024-03-01 08:00", periods=101, freq="3h")
+    table = pd.DataFrame({"seen": moments})
+    odd = ProximityOutliers().fit(table)
+    coded = odd._code(table)
+    usual = _Writer(coded, odd._tails, coded)._name_usual(0)
+    assert usual == f"{moments[10].isoformat()} to {moments[90].isoformat()}"

@@ -4,6 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from sklearn.exceptions import NotFittedError
 
 from proximity_kernel import (
     ProximityKernel,
@@ -57,6 +58,13 @@ def test_profiles_draw_the_shares_of_the_first_values(km):
     assert [text.get_text() for text in axes.get_yticklabels()] == [
         f"{one['feature']} {one['value']}" for one in first
     ]
+
+
+def test_profiles_need_clusters():
+    with pytest.raises(TypeError, match="ProximityKMeans, got ProximityKernel"):
+        plot_profiles(ProximityKernel())
+    with pytest.raises(NotFittedError):
+        plot_profiles(ProximityKMeans(2))
 
 
 def test_evidence_is_drawn_in_the_given_axes():

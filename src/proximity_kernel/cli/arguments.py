@@ -180,7 +180,8 @@ def _outliers(parser: argparse.ArgumentParser) -> None:
         "with its reasons")  # fmt: skip
     add("--cells", action="store_true",
         help="list cells instead of rows, the most unusual first: the unusual cells of "
-        "outliers or, with --top N, the N most unusual cells of all rows")  # fmt: skip
+        "outliers, and those of other rows that score 6 or more; with --top N, the N "
+        "most unusual cells of all rows")  # fmt: skip
     add("--share", type=_parse_share, metavar="S",
         help="share of the rows to call outliers; by default, outliers are the rows "
         "that score higher than 99 %% of rows sampled from the fitted "

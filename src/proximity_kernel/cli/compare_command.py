@@ -75,7 +75,11 @@ def run(invocation: Invocation) -> None:
     with invocation.progress(f"reading {options.new}"):
         given = reading_options(options)
         new = read_table(options.new, schema=schema, **given)
-    new = replace(new, ids=inferred.ids.loc[new.frame.index])
+    ids = inferred.ids
+    for name in old.ids:  # the ids of the new file may not look like ids
+        if name not in ids and name in inferred.frame:
+            ids = ids.assign(**{name: inferred.frame[name]})
+    new = replace(new, ids=ids.loc[new.frame.index])
     old, new = _drop_zones(old, new)
     _compare_ids(invocation, old, new)
     changes = [_compare_column(n, old.frame[n], new.frame[n]) for n in new.frame]
@@ -220,7 +224,8 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
         texts[first:first] = moved
         chance, size = min(chance, found.pvalue), max(size, float(found.statistic))
         return _Change(name, size, chance, "; ".join(texts))
-    counts = _count_values(a, b)
+    cells = {"old": a.astype(str), "new": b.astype(str)}
+    counts = pd.DataFrame({k: own.value_counts() for k, own in cells.items()}).fillna(0)
     rare = counts.sum(axis=1) < _MIN_COUNT
     tested = [*counts[~rare].to_numpy(), counts[rare].sum().to_numpy()]
     tested = [row for row in tested if row.sum()]
@@ -245,13 +250,6 @@ def _write_largest_step(old: Any, new: Any, values: Any, place: float) -> str:
     cells = [*old[values[0] == place], *new[values[1] == place]]
     end = write_short(cells[0])
     return f"up to {end}: {shares[0]} to {shares[1]}"
-
-
-def _count_values(old: Any, new: Any) -> Any:
-    """Count how often each category occurs in the old and in the new column."""
-    cells = {"old": old.astype(str), "new": new.astype(str)}
-    counts = {which: own.value_counts() for which, own in cells.items()}
-    return pd.DataFrame(counts).fillna(0)
 
 
 def _find_new_values(old: Any, new: Any) -> dict[str, Any]:
@@ -329,7 +327,8 @@ def _compare_counts(new: Any, old: Any, what: str) -> str:
     else:
         said = f"{n:,} of {len(new):,} new rows {'has' if n == 1 else 'have'} {what}"
     said += f"; {usual:,} of {counted(len(old), 'old row')} "
-    said += "does, too" if usual == 1 else "do, too" if usual else "do"
+    said += "does" if usual == 1 else "do"
+    said += ", each fifth of them compared with the rest"
     enough = min(len(new), len(old)) >= _MIN_ROWS
     if n and usual and enough and fisher_exact(counts, "greater").pvalue > _CHANCE:
         said += ", so few or none of these rows are unusual"

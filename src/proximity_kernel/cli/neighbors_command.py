@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.frozen import FrozenEstimator
 
 from .. import ProximityNeighbors, explain
 from .._nearest import drop_itself
@@ -157,8 +158,8 @@ def _describe_scale(model: Any, coded: Any) -> str:
     sample = coded.take(some)
     distances, indices = model.kneighbors(sample, 2)
     nearest = 1 - np.median(drop_itself(distances, indices, some)[0])
-    distances = model.kernel_.distance(sample)
-    chance = 1 - np.median(distances[np.triu_indices(len(some), 1)])
+    among = ProximityNeighbors(kernel=FrozenEstimator(model.kernel_)).fit(sample)
+    chance = 1 - np.median(among.kneighbors(None, len(some) - 1)[0])
     return (
         f"The similarity (0 to 1) is usually {nearest:.2f} between a row and its "
         f"nearest row, and {chance:.2f} between two random rows. It is the share of "

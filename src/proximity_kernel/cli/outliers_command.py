@@ -25,6 +25,7 @@ from .results import (
     write_short,
 )
 
+_MIN_SCORE = 6.0  # from which --cells lists a cell of a row that is no outlier
 _BLOCK = 2048  # rows whose reasons are found at a time
 
 
@@ -39,6 +40,11 @@ def run(invocation: Invocation) -> None:
         )
     model, table, _ = fitting.start(invocation, "ProximityOutliers")
     if model is None:
+        if len(table.frame) < 2:
+            raise InputError(
+                f"{table.name}: there is no other row to compare the row with; add "
+                "rows, or give the model of a larger table with --model."
+            )
         model = ProximityOutliers(
             kernel=fitting.make_kernel(options, ProximityOutliers()),
             contamination=options.share or "auto",
@@ -107,12 +113,14 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
     scores = cells.sum(axis=1)
     invocation.note(_describe_outliers(scores, model, fitted=options.model is None))
     if options.top is None:
-        cells = np.where((scores > -model.offset_)[:, None], cells, 0)
+        high = (scores > -model.offset_)[:, None] | (cells >= _MIN_SCORE)
+        cells = np.where(high, cells, 0)
     order = np.argsort(-cells, axis=None, kind="stable")
     order = order[cells.ravel()[order] > 0]
-    names, n = list(table.frame), options.top or len(order)
-    while True:  # until enough of the first n cells have a reason
-        row, feature = np.divmod(order[:n], cells.shape[1])
+    names, listed = list(table.frame), []
+    step = min(options.top or _BLOCK, _BLOCK)
+    for start in range(0, len(order), step):  # until enough cells have a reason
+        row, feature = np.divmod(order[start : start + step], cells.shape[1])
         found = {
             (i, reason.feature): reason
             for i, reasons in _iterate_reasons(
@@ -120,20 +128,17 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
             )
             for reason in reasons
         }
-        cell = [
-            (i, names[j]) for i, j in zip(row.tolist(), feature.tolist(), strict=True)
-        ]
-        cell = [at for at in cell if at in found]
-        if n >= len(order) or len(cell) >= options.top:
+        asked = zip(row.tolist(), [names[j] for j in feature], strict=True)
+        listed += [(i, found[i, name]) for i, name in asked if (i, name) in found]
+        if options.top and len(listed) >= options.top:
             break
-        n *= 2
-    row = [i for i, _ in cell[: options.top]]
-    listed = [found[at] for at in cell[: options.top]]
+    row = [i for i, _ in listed[: options.top]]
+    shown = [one for _, one in listed[: options.top]]
     results = {
-        "column": [one.feature for one in listed],
-        "value": [one.value for one in listed],
-        "score": np.round([one.score for one in listed], 6),
-        "reason": [_write_reason(one) for one in listed],
+        "column": [one.feature for one in shown],
+        "value": [one.value for one in shown],
+        "score": np.round([one.score for one in shown], 6),
+        "reason": [_write_reason(one) for one in shown],
     }
     which = number_rows(table).iloc[row].reset_index(drop=True)
     return join_results(which, {k: pd.Series(v) for k, v in results.items()})

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._bin_summary import merge_values, summarize_values
+from .._number_model import NumberSample, merge_samples, sample_numbers
 from .._surprise import Tails, score_rows
 from ..kernel import ProximityKernel, check_not_frozen, copy_kernel, take_kernel
 from ..outliers import ProximityOutliers, check_rule
@@ -28,7 +29,7 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
     kernel : ProximityKernel or None, default=None
         As in `ProximityOutliers`; it is cloned.
     contamination : "auto" or float, default="auto"
-        As in `ProximityOutliers`. A number needs a third pass over the table.
+        As in `ProximityOutliers`. A number needs a fourth pass over the table.
 
     Attributes
     ----------
@@ -90,7 +91,9 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
             shared = share_kernel(fitted.kernel_), share(tails)
             return split_parts(X).reduce(merge_values, _summarize_scores, *shared)
 
-        odd.__learn_summaries__(fitted.kernel_, rows, columns, collect_scores)
+        shared = share_kernel(fitted.kernel_)
+        sample = split_parts(X).reduce(merge_samples, _sample_numbers, shared)
+        odd.__learn_summaries__(fitted.kernel_, rows, columns, sample, collect_scores)
         take_kernel(self, fitted.kernel_)
         self.outliers_ = odd
         return self
@@ -145,3 +148,8 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
 def _summarize_scores(part: Any, kernel: ProximityKernel, tails: Tails) -> Any:
     """Summarize the scores of a partition's rows, to merge and rank them."""
     return summarize_values(score_rows(kernel.model_.code(part, 1), tails, 1))
+
+
+def _sample_numbers(part: Any, kernel: ProximityKernel) -> NumberSample:
+    """Sample the numbers of a partition's rows."""
+    return sample_numbers(kernel.model_, kernel.model_.code(part, 1), 1)
