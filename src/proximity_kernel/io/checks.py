@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from hashlib import sha256
-from itertools import permutations, product
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -40,14 +40,11 @@ _MOST_NAMED = 100  # columns that go together, named so that they can be left ou
 _TIE = 1.0  # mark of a cell that equals the cell above it
 _MAX_ELSEWHERE = 0.1  # share of empty cells in the rows where a column may be observed
 _MAX_EXCEPTIONS = 0.02  # share of observed cells in rows where a column is empty
-_MAX_BROKEN = 0.01  # share of the rows that may break a formula or a rule
-_MOST_IN_FORMULAS = 40  # measured columns of a table in which formulas are searched
-_MIN_VALUES = 3  # distinct values of a column in a formula
+_MAX_BROKEN = 0.01  # share of the rows that may break a rule
 _MOST_REPORTED = 3  # rules with exceptions, and exceptions of a rule
 _MAX_ELSEWHERE_RULE = 0.8  # share of that label in the rows without the first
 _MOST_COUNTED = 2e8  # cells times columns of a table in which rules are searched
 _N_SAMPLE = 1000  # rows that show which pairs of columns to compare in all rows
-_OPERATIONS: dict[str, Any] = {"+": np.add, "x": np.multiply}
 _MAX_FEW = 6  # distinct integers that may be codes
 _MAX_MARKED = 0.2  # share of missing-value markers in a column with a single value
 
@@ -95,7 +92,6 @@ def find_doubts(table: LoadedTable) -> list[str]:
         *find_open_dates(frame),
         *find_blocks(frame),
         *find_dependent_missing(frame),
-        *find_broken_formulas(frame),
         *find_exceptions(frame),
         *find_targets(frame),
         *find_constants(frame),
@@ -275,67 +271,6 @@ def _list_exceptions(rows: Any) -> str:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of huge numbers
-def find_broken_formulas(frame: Any) -> list[str]:
-    """Report columns that are the sum or product of two others, but not in every row.
-
-    Dates count in days. At least 20 rows must agree, not counting those with a zero,
-    and at most one row, or one in 100, may differ. Nothing is searched among more than
-    40 columns.
-
-    >>> price, n = np.arange(1.0, 31) / 4, np.arange(30) % 7 + 1.0
-    >>> frame = pd.DataFrame({"price": price, "n": n, "total": price * n})
-    >>> find_broken_formulas(frame), frame["total"][4]
-    ([], np.float64(6.25))
-    >>> find_broken_formulas(frame.replace({"total": {6.25: 62.5}}))
-    ["'total' is 'price' x 'n' except in row 5, to be checked"]
-    """
-    measured = frame.select_dtypes(["float", "datetime"])
-    measured = measured.loc[:, measured.nunique() >= _MIN_VALUES]
-    names = list(measured)
-    if len(frame) < _MIN_ROWS or not 2 < len(names) <= _MOST_IN_FORMULAS:
-        return []
-    is_date = np.array([measured[name].dtype.kind == "M" for name in names])
-    values = np.column_stack([_measure(measured[name]) for name in names])
-    values[values == 0] = np.nan  # a sum or product with 0 is no evidence
-    few = values[
-        np.unique(np.linspace(0, len(values) - 1, _N_SAMPLE // 10).astype(int))
-    ]
-    lines = []
-    for c, sign in product(range(len(names)), _OPERATIONS):
-        made = _OPERATIONS[sign](few[:, :, None], few[:, None, :])
-        may = np.triu(np.add.outer(is_date, is_date, dtype=int) == is_date[c], 1)
-        may[c], may[:, c] = False, False
-        may &= not (is_date[c] and sign == "x")
-        agree = np.abs(made - few[:, [[c]]]) <= _find_rounding(values[:, c])
-        known = ~np.isnan(made + few[:, [[c]]])
-        may &= agree.sum(axis=0) >= np.maximum(0.9 * known.sum(axis=0), _MIN_EVIDENCE)
-        for i, j in np.argwhere(may).tolist():
-            whole = _OPERATIONS[sign](values[:, i], values[:, j]) - values[:, c]
-            wrong = np.abs(whole) > _find_rounding(values[:, c])
-            rows, n_known = np.flatnonzero(wrong), int((~np.isnan(whole)).sum())
-            few_wrong = 0 < len(rows) <= max(1, _MAX_BROKEN * n_known)
-            if few_wrong and n_known >= _MIN_ROWS:
-                formula = f"{names[c]!r} is {names[i]!r} {sign} {names[j]!r}"
-                lines.append(formula + _list_exceptions(frame.index[rows]))
-    return lines
-
-
-def _measure(cells: Any) -> NDArray[np.float64]:
-    """Convert numbers, or dates in days, to floats; NaN if missing."""
-    if cells.dtype.kind == "M":
-        cells = (cells - pd.Timestamp(0)) / pd.Timedelta(days=1)
-    return np.array(cells, np.float64)
-
-
-def _find_rounding(values: NDArray[np.float64]) -> float:
-    """Compute by how much rounding changes a number of a column, at the most."""
-    known = values[~np.isnan(values)]
-    for digits in range(6):
-        if np.isclose(known, known.round(digits), 1e-12).mean() > 1 - _MAX_BROKEN:
-            return 0.501 * 10.0**-digits if digits else 1e-6
-    return float(1e-9 * np.abs(known).max())
-
-
 def find_exceptions(frame: Any) -> list[str]:
     """Report rows that break a rule: where a column has a label, another has one, too.
 
