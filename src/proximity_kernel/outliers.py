@@ -670,8 +670,10 @@ class _Writer:
         One row like row i is left out.
         """
         rows = self._find_same(i, given[0], near)
-        for k in given[1:]:
-            rows = np.intersect1d(rows, self._find_same(i, k, near))
+        for k in given[1:]:  # a mask, because sorting many rows takes long
+            same = np.zeros(len(self._among), bool)
+            same[self._find_same(i, k, near)] = True
+            rows = rows[same[rows]]
         codes = self._among.bins[self._among.index[rows], j]
         codes = codes[codes != self._among.missing]
         return np.delete(codes, np.flatnonzero(codes == own)[:1])
