@@ -321,6 +321,7 @@ def _find_nearest(
     for start in range(0, len(coded), _ROWS_AT_ONCE):
         part = coded.take(slice(start, start + _ROWS_AT_ONCE))
         index = index_rows(kernel, represent_for_search(kernel, part))
+        part.release()
         n_rows = len(part)
         found = find_nearest(index, queries, min(k + 1, n_rows), n_threads)
         parts.append(Nearest(*found, n_rows, k + 1))
