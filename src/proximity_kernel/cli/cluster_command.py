@@ -76,6 +76,7 @@ def _assign_rows(invocation: Invocation, model: Any, source: fitting.Source) -> 
             clusters = distances.argmin(axis=1)
             sizes = sizes + np.bincount(clusters, minlength=model.n_clusters_)
             known = known + count_known_cells(coded, clusters, model.n_clusters_)
+            coded.release()  # writing needs much memory, too
             if shown:
                 append(join_results(name_rows(batch, start), {"cluster": clusters}))
                 continue
