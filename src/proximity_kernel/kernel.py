@@ -27,7 +27,7 @@ from sklearn.utils.validation import (
 
 from ._batches import fit_to_batches, make_reader
 from ._bins import NumericBins, name_leaves, output_names
-from ._coded import CodedTable, merge_distinct
+from ._coded import CodedTable, make_csr, merge_distinct
 from ._missingness import MissingCells
 from ._model import Model, fit_model, warn_of_columns
 from ._model_packing import drop_rare, pack_model, unpack_model
@@ -49,7 +49,7 @@ from ._shared.options import (
     resolve_options,
 )
 from ._shared.resources import count_threads
-from ._shared.sklearn_bases import Estimator, Matrix, Transformer, Weighted, make_csr
+from ._shared.sklearn_bases import Estimator, Matrix, Transformer, Weighted
 from ._shared.wording import note_about
 from ._table.columns import read_columns
 from ._table.records import CellRecords, Records, find_library
