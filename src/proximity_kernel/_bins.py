@@ -47,13 +47,8 @@ from ._shared.resources import run_pieces
 from ._table.columns import Column, ColumnType, find_columns, mark_whole, write_date
 
 _FINE, _COARSE = 4, 2  # maximum number of centers of each resolution
-FEW_ROWS = 1 << 16
-"""A column with at most this number of values is sorted whole, on one thread."""
+_FEW_ROWS = 1 << 16  # columns with at most this number of values use one thread
 _Floats = NDArray[np.float64]
-# Buckets by the first 16 bits of a float: negative numbers first, in reverse order.
-_RISING = np.concatenate([np.arange(0xFFFF, 0x7FFF, -1), np.arange(0x8000)])
-_PLACES = np.argsort(_RISING)
-_NAN_KEYS = np.flatnonzero((np.arange(1 << 16) & 0x7FF0) == 0x7FF0)
 SCORES = (0.0, 0.4, 0.7, 0.9, 1.0)
 """Score of two values, by the depth of the smallest tree node that contains both."""
 COARSE_SHARE = 0.8
@@ -198,76 +193,59 @@ class ValueCounts:
         return self.values if len(self.values) <= most else None
 
 
-class LazySorted:
-    """The values of a large column, sorted only around the positions looked up.
+@dataclass(frozen=True)
+class SortedColumn:
+    """The observed values of a column, sorted.
 
-    A bucket sort: the first 16 bits of a value (sign, exponent and four more) give its
-    bucket. The bucket sizes tell which bucket contains a position of the sorted order,
-    and only that bucket is sorted.
-
-    Parameters
+    Attributes
     ----------
-    values : ndarray of shape (n,), float64, contiguous, without -0.0 and infinity
-        NaN is left out.
+    values : ndarray of shape (n_observed,), float64, ascending
 
     Examples
     --------
-    >>> selected = LazySorted(np.array([2.0, np.nan, 1.0, 2.0]))
-    >>> len(selected), selected.at([0, 1, 2]).tolist(), selected.span(2.0)
+    >>> ranked = sort_values(np.array([2.0, np.nan, 1.0, 2.0]))
+    >>> len(ranked), ranked.at([0, 1, 2]).tolist(), ranked.span(2.0)
     (3, [1.0, 2.0, 2.0], (1, 3))
     """
 
-    def __init__(self, values: _Floats) -> None:
-        self._values = values
-        self._keys = (values.view(np.uint64) >> np.uint64(48)).astype(np.uint16)
-        counts = np.bincount(self._keys, minlength=1 << 16)
-        counts[_NAN_KEYS] = 0
-        self._ends = np.cumsum(counts[_RISING])
-        self._sorted: dict[int, _Floats] = {}
+    values: _Floats
 
     def __len__(self) -> int:
-        return int(self._ends[-1])
-
-    def _bucket(self, bucket: int) -> _Floats:
-        """Return the sorted values of a bucket; a higher bucket has higher values."""
-        if bucket not in self._sorted:
-            self._sorted[bucket] = np.sort(self._values[self._keys == _RISING[bucket]])
-        return self._sorted[bucket]
+        return len(self.values)
 
     def at(self, places: Any) -> _Floats:
         """Return the values at positions of the sorted order, counted from 0."""
-        places = np.asarray(places)
-        found = np.empty(len(places))
-        buckets = self._ends.searchsorted(places, side="right")
-        for bucket in np.unique(buckets).tolist():
-            members = self._bucket(bucket)
-            here = buckets == bucket
-            found[here] = members[places[here] - (self._ends[bucket] - len(members))]
-        return found
+        return np.asarray(self.values[np.asarray(places, np.intp)])
 
     def span(self, value: float) -> tuple[int, int]:
         """Return the sorted positions of a value's copies, as (first, last + 1)."""
-        bucket = int(_PLACES[int(np.float64(value).view(np.uint64) >> np.uint64(48))])
-        members = self._bucket(bucket)
-        before = int(self._ends[bucket]) - len(members)
-        first, last = (members.searchsorted(value, side) for side in ("left", "right"))
-        return before + int(first), before + int(last)
+        first = int(self.values.searchsorted(value))
+        return first, int(self.values.searchsorted(value, "right"))
 
-    def without(self, values: list[float]) -> LazySorted:
+    def without(self, values: list[float]) -> SortedColumn:
         """Return a copy from which the given values are removed."""
-        return LazySorted(self._values[~np.isin(self._values, values)])
+        return SortedColumn(self.values[~np.isin(self.values, values)])
 
     def few(self, most: int) -> _Floats | None:
         """Return the distinct values, or None if there are more than `most`."""
-        used = np.flatnonzero(np.diff(self._ends, prepend=0))
-        if len(used) > most:
-            return None
-        found = np.concatenate([np.unique(self._bucket(k)) for k in used.tolist()])
-        return found if len(found) <= most else None
+        found: list[float] = []
+        end = 0
+        while end < len(self):
+            if len(found) == most:
+                return None
+            found.append(float(self.values[end]))
+            end = self.span(found[-1])[1]
+        return np.array(found)
 
 
-SortedValues = ValueCounts | LazySorted
+SortedValues = ValueCounts | SortedColumn
 """Values of a column that can be indexed by their position in sorted order."""
+
+
+def sort_values(values: _Floats) -> SortedColumn:
+    """Sort the values of a column; NaN is left out, and -0.0 becomes 0.0."""
+    ordered = np.sort(values + 0.0)
+    return SortedColumn(ordered[: ordered.searchsorted(np.nan)])
 
 
 def count_values(
@@ -298,7 +276,7 @@ def fit_numeric_bins(values: SortedValues, n_bins: BinCount) -> NumericBins:
 
     Parameters
     ----------
-    values : ValueCounts or LazySorted
+    values : ValueCounts or SortedColumn
     n_bins : int, "auto" or "fine"
 
     Returns
@@ -375,7 +353,7 @@ def _choose_centers(values: SortedValues, n_bins: int) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    values : ValueCounts or LazySorted
+    values : ValueCounts or SortedColumn
         With more than `n_bins` distinct values.
     n_bins : int
 
@@ -420,7 +398,7 @@ def cut_values(values: SortedValues) -> tuple[_Ints, _Ints]:
 
     Parameters
     ----------
-    values : ValueCounts or LazySorted
+    values : ValueCounts or SortedColumn
 
     Returns
     -------
@@ -727,7 +705,7 @@ def learn_bins(
                 learnt[j] = _learn_column(columns[j], n_bins[j], max_categories, copies)
 
     # For short columns most time is spent in the interpreter: threads do not help.
-    few = len(columns[0].values) <= FEW_ROWS
+    few = len(columns[0].values) <= _FEW_ROWS
     run_pieces(learn_some, len(columns), 1, 1 if few else n_threads)
     types, bins, typical = zip(*learnt, strict=True)
     return Binned(types, categorical_features, bins, typical)
@@ -751,10 +729,8 @@ def _learn_column(
         seen = column.observed
         values, counts = values[seen], copies[seen]
         ordered = count_values(values, counts)
-    elif len(values) <= FEW_ROWS:
-        ordered = count_values(values[~np.isnan(values)])
     else:
-        ordered = LazySorted(values)
+        ordered = sort_values(values)
     bins = fit_numeric_bins(ordered, n_bins)
     typical = learn_typical(values, counts, bins, column.type.order is not None)
     return mark_whole(column.type, values), bins, typical
@@ -778,7 +754,7 @@ def _learn_distinct(
         for j, column in enumerate(columns)
         if n_bins[j] == AUTO and not column.type.has_labels
     ]
-    if n_rows > FEW_ROWS or len(numeric) < _FEWEST_AT_ONCE:
+    if n_rows > _FEW_ROWS or len(numeric) < _FEWEST_AT_ONCE:
         return
     step = max(1, _VALUES_AT_ONCE // max(1, n_rows))
     for first in range(0, len(numeric), step):

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
+from sklearn import get_config
 
 from ._bins import (
     MOST_LEAVES,
@@ -37,6 +38,7 @@ from ._bins import (
 )
 from ._compile import compiled
 from ._shared.resources import check_memory, run_pieces
+from ._shared.sklearn_bases import Matrix
 from ._table.columns import Column
 
 _ROWS_AT_ONCE = 16384  # rows; in a row-major table they stay in cache for all columns
@@ -666,6 +668,13 @@ def build_representation(
     if matcher.leaves_bins_out or not layout.entry_weights.all():
         matrix.eliminate_zeros()
     return matrix
+
+
+def make_csr(content: Any, shape: tuple[int, int] | None = None) -> Matrix:
+    """Make a CSR matrix or array, as scikit-learn's setting `sparse_interface` says."""
+    plain = get_config().get("sparse_interface", "spmatrix") == "spmatrix"
+    made: Matrix = (sp.csr_matrix if plain else sp.csr_array)(content, shape=shape)
+    return made
 
 
 def check_columns(matrix: sp.csr_array, n_columns: int) -> None:

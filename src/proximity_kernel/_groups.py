@@ -39,6 +39,7 @@ from scipy.special import ndtri
 from ._bins import CategoricalBins
 from ._coded import CodedTable
 from ._kmeans import Rows, best_clustering, gather_rows, nearest_centers
+from ._shared.resources import one_blas_thread
 from ._shared.wording import join_names
 from ._table.records import Tabular
 
@@ -517,9 +518,10 @@ class _Copula:
         rows = rng.permutation(len(self._axis))[:n_rows]
         n_features = len(self._root)
         normal = rng.normal(size=(n_rows, n_features))
-        if n_rows > 2 * n_features:  # remove correlations by chance
-            normal = np.linalg.qr(normal - normal.mean(axis=0))[0]
-        latent = normal @ self._root.T
+        with one_blas_thread():  # starting threads would take longer than the work
+            if n_rows > 2 * n_features:  # remove correlations by chance
+                normal = np.linalg.qr(normal - normal.mean(axis=0))[0]
+            latent = normal @ self._root.T
         tables = [self._bins[rows]]
         if self._leaves is not None:
             tables.append(self._leaves[rows])

@@ -32,7 +32,7 @@ from ._coded import check_columns
 from ._compile import compiled, inlined
 from ._model import Model
 from ._shared.resources import Threads
-from ._vectors import find_two_least, sum_eight, sum_sixteen
+from ._vectors import find_two_least, sum_eight
 from ._weights import check_sample_weight, round_weights
 
 _PIECE = 8192  # minimum number of rows of a piece
@@ -682,11 +682,7 @@ def _score_row(
     """
     start = indptr[i]
     size = indptr[i + 1] - start
-    at = 0
-    while at + 16 <= width:
-        sum_sixteen(data, indices, table, sums, start, known, size, width, at)
-        at += 16
-    if at < width:
+    for at in range(0, width, _CENTERS_AT_ONCE):
         sum_eight(data, indices, table, sums, start, known, size, width, at)
     return size * width
 

@@ -37,10 +37,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ._coded import FullScore, check_columns
+from ._coded import FullScore, check_columns, make_csr
 from ._compile import compiled, inlined
 from ._shared.resources import one_blas_thread, run_pieces
-from ._shared.sklearn_bases import Matrix, make_csr
+from ._shared.sklearn_bases import Matrix
 from ._vectors import LOOKS_UP, LOOKUP_ROWS, add_looked_up
 
 _DOUBLE = 8  # bytes of a float64

@@ -37,14 +37,14 @@ rows exceed the limit of the scores, unless their scores are far from the others
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._bins import FEW_ROWS, LazySorted, SortedValues, count_values
+from ._bins import SortedValues, count_values, sort_values
 from ._coded import CodedTable, code_columns
 from ._compile import compiled, merged
 from ._formulas import FAR, Formula, Values
@@ -166,15 +166,15 @@ def has_tails(column: ColumnType) -> bool:
 
 def learn_tails(columns: Sequence[Column], copies: NDArray[Any] | None = None) -> Tails:
     """Learn the tails of typed columns; ``copies[i]`` is the weight of row i."""
-    return learn_sorted_tails([_sort_column(column, copies) for column in columns])
+    return learn_sorted_tails(_sort_column(column, copies) for column in columns)
 
 
-def learn_sorted_tails(columns: Sequence[SortedValues | None]) -> Tails:
+def learn_sorted_tails(columns: Iterable[SortedValues | None]) -> Tails:
     """Learn the ends, units and marks of tails from sorted values.
 
     Parameters
     ----------
-    columns : sequence of ValueCounts, LazySorted or None
+    columns : iterable of ValueCounts, SortedColumn or None
         None for a column that cannot have tails.
 
     Returns
@@ -198,13 +198,10 @@ def _sort_column(column: Column, copies: NDArray[Any] | None) -> SortedValues | 
     """Sort the observed values of a column with tails; None for other columns."""
     if not has_tails(column.type):
         return None
-    values = column.values + 0.0  # a contiguous copy, without -0.0
     if copies is not None:
-        some = (copies > 0) & ~np.isnan(values)
-        return count_values(values[some], copies[some])
-    if len(values) <= FEW_ROWS:
-        return count_values(values[~np.isnan(values)])
-    return LazySorted(values)
+        some = (copies > 0) & ~np.isnan(column.values)
+        return count_values(column.values[some], copies[some])
+    return sort_values(column.values)
 
 
 def _learn_tail(

@@ -13,7 +13,7 @@ A table is kept in vector registers. One instruction picks any of its bytes: 32 
 with AVX-512 VBMI, 16 from each half with AVX2. On a processor with neither, `_nearest`
 looks up one byte after another.
 
-*Floats.* Sum a few lines of a table, for eight or sixteen of its columns at once. The
+*Floats.* Sum a few lines of a table, for eight of its columns at once. The
 sums stay in vector registers from the first line to the last. LLVM splits a vector
 where the processor's registers are shorter; the result has the same bits. The sum after
 each line is stored. A row that starts with the same entries as the row before it
@@ -80,7 +80,7 @@ def _word_pointer(
 ) -> Any:
     """Return a pointer to the vector that starts at index `start` of an array."""
     data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [start]), _VECTOR.as_pointer())
+    return _vector_pointer(builder, data, start, _VECTOR)
 
 
 @intrinsic
@@ -106,20 +106,14 @@ def store(typing: Any, words: Any, start: Any, value: Any) -> Any:
     return types.none(words, types.intp, _lanes), generate
 
 
-def _constant(word: int) -> Any:
-    """Make an intrinsic that returns a vector with `word` in each lane."""
+@intrinsic
+def all_bits(typing: Any) -> Any:
+    """Return `Lanes` in which every bit is set."""
 
-    @intrinsic
-    def constant(typing: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return ir.Constant(_VECTOR, [word] * WORDS)
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return ir.Constant(_VECTOR, [2**64 - 1] * WORDS)
 
-        return _lanes(), generate
-
-    return constant
-
-
-all_bits = _constant(2**64 - 1)
+    return _lanes(), generate
 
 
 def _call(builder: Any, name: str, result: Any, value: Any) -> Any:
@@ -200,25 +194,27 @@ def _invert(value):  # type: ignore[no-untyped-def]
     return None
 
 
+def _vector_pointer(builder: Any, base: Any, start: Any, vector: Any) -> Any:
+    """Return a pointer to the `vector` that starts at index `start` of an array."""
+    return builder.bitcast(builder.gep(base, [start]), vector.as_pointer())
+
+
 def _load_bytes(builder: Any, base: Any, start: Any, size: int) -> Any:
     """Load `size` bytes of an array as a vector, from index `start` on."""
-    place = builder.gep(base, [start])
-    kind = ir.VectorType(_BYTE, size).as_pointer()
-    return builder.load(builder.bitcast(place, kind), align=1)
+    vector = ir.VectorType(_BYTE, size)
+    return builder.load(_vector_pointer(builder, base, start, vector), align=1)
 
 
-def _duplicate_half(builder: Any, half: Any) -> Any:
-    """Copy 16 bytes to both halves of a vector: AVX2 shuffles each half separately."""
-    mask = ir.Constant(ir.VectorType(_INDEX, _LANES), [*range(_HALF)] * 2)
-    return builder.shuffle_vector(half, ir.Constant(half.type, ir.Undefined), mask)
+def _gather_lanes(builder: Any, vector: Any, lanes: list[int]) -> Any:
+    """Gather lanes of a vector by their indices."""
+    mask = ir.Constant(ir.VectorType(_INDEX, len(lanes)), lanes)
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
 
 
-def _broadcast(builder: Any, value: Any) -> Any:
-    """Broadcast a 16-bit value to all lanes of a vector."""
-    undefined = ir.Constant(_WORDS, ir.Undefined)
-    one = builder.insert_element(undefined, value, _INDEX(0))
-    mask = ir.Constant(ir.VectorType(_INDEX, _LANES), [0] * _LANES)
-    return builder.shuffle_vector(one, undefined, mask)
+def _broadcast(builder: Any, value: Any, vector: Any) -> Any:
+    """Broadcast a number to all lanes of a `vector`."""
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, _INDEX(0))
+    return _gather_lanes(builder, one, [0] * vector.count)
 
 
 def _call_bytes(builder: Any, name: str, *vectors: Any) -> Any:
@@ -238,7 +234,10 @@ def _look_up_bytes(builder: Any, table: Any, start: Any, codes: Any) -> Any:
         _call_bytes(
             builder,
             "llvm.x86.avx2.pshuf.b",
-            _duplicate_half(builder, _load_bytes(builder, table, at, _HALF)),
+            # Both halves alike, because AVX2 shuffles each half separately.
+            _gather_lanes(
+                builder, _load_bytes(builder, table, at, _HALF), [*range(_HALF)] * 2
+            ),
             codes,
         )
         for at in (start, after)
@@ -287,9 +286,12 @@ def add_looked_up(
         found = ir.IntType(_LANES)(0)
         for half, total in enumerate(halves):
             sums = builder.load(total)
-            place = builder.gep(bounds_of, [ir.Constant(at.type, half * _LANES)])
-            builder.store(sums, builder.bitcast(place, _WORDS.as_pointer()), align=2)
-            enough = builder.icmp_unsigned(">=", sums, _broadcast(builder, limit))
+            first = ir.Constant(at.type, half * _LANES)
+            place = _vector_pointer(builder, bounds_of, first, _WORDS)
+            builder.store(sums, place, align=2)
+            enough = builder.icmp_unsigned(
+                ">=", sums, _broadcast(builder, limit, _WORDS)
+            )
             found = builder.or_(found, builder.bitcast(enough, ir.IntType(_LANES)))
         return builder.icmp_unsigned("!=", found, ir.IntType(_LANES)(0))
 
@@ -298,56 +300,6 @@ def add_looked_up(
         bounds,
     )  # fmt: skip
     return signature, generate
-
-
-def _gather_lanes(builder: Any, vector: Any, lanes: list[int]) -> Any:
-    """Gather lanes of a vector by their indices."""
-    mask = ir.Constant(ir.VectorType(_INDEX, len(lanes)), lanes)
-    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
-
-
-def _vector_pointer(builder: Any, base: Any, start: Any, vector: Any) -> Any:
-    """Return a pointer to the `vector` that starts at index `start` of an array."""
-    return builder.bitcast(builder.gep(base, [start]), vector.as_pointer())
-
-
-def _generate_row_sums(lanes: int, array_types: Any) -> Any:
-    """Generate the LLVM code of `sum_eight` (8 lanes) and `sum_sixteen` (16)."""
-    scalar = _SCALARS[array_types[2].dtype]
-    vector = ir.VectorType(scalar, lanes)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        """Generate the loop over the entries of a row."""
-        data, indices, table, sums = (
-            context.make_array(kind)(context, builder, value).data
-            for kind, value in zip(array_types, args[:4], strict=True)
-        )
-        start, known, size, width, at = args[4:]
-        align = array_types[2].dtype.bitwidth // 8
-
-        def line_of(base: Any, number: Any) -> Any:
-            place = builder.add(builder.mul(number, width), at)
-            return _vector_pointer(builder, base, place, vector)
-
-        sum_at = cgutils.alloca_once(builder, vector)
-        builder.store(builder.load(line_of(sums, known), align=align), sum_at)
-        one = ir.Constant(known.type, 1)
-        with cgutils.for_range_slice(builder, known, size, one, inc=True) as (p, _):
-            place = builder.add(start, p)
-            value = builder.load(builder.gep(data, [place]))
-            column = builder.load(builder.gep(indices, [place]))
-            line = builder.load(
-                line_of(table, builder.zext(column, at.type)), align=align
-            )
-            undefined = ir.Constant(vector, ir.Undefined)
-            spread = builder.insert_element(undefined, value, _INDEX(0))
-            product = builder.fmul(_gather_lanes(builder, spread, [0] * lanes), line)
-            total = builder.fadd(builder.load(sum_at), product)
-            builder.store(total, sum_at)
-            builder.store(total, line_of(sums, builder.add(p, one)), align=align)
-        return context.get_dummy_value()
-
-    return generate
 
 
 @intrinsic
@@ -364,19 +316,38 @@ def sum_eight(
     are written. `data`, `table` and `sums` have the same float dtype.
     """
     arrays = (data, indices, table, sums)
-    signature = types.none(*arrays, *[types.intp] * 5)
-    return signature, _generate_row_sums(8, arrays)
+    vector = ir.VectorType(_SCALARS[table.dtype], 8)
+    align = table.dtype.bitwidth // 8
 
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        """Generate the loop over the entries of a row."""
+        data, indices, table, sums = (
+            context.make_array(kind)(context, builder, value).data
+            for kind, value in zip(arrays, args[:4], strict=True)
+        )
+        start, known, size, width, at = args[4:]
 
-@intrinsic
-def sum_sixteen(
-    typing: Any, data: Any, indices: Any, table: Any, sums: Any,
-    start: Any, known: Any, size: Any, width: Any, at: Any,
-) -> Any:  # fmt: skip
-    """Multiply a sparse row by a table as `sum_eight`, but in 16 columns from `at`."""
-    arrays = (data, indices, table, sums)
-    signature = types.none(*arrays, *[types.intp] * 5)
-    return signature, _generate_row_sums(16, arrays)
+        def line_of(base: Any, number: Any) -> Any:
+            place = builder.add(builder.mul(number, width), at)
+            return _vector_pointer(builder, base, place, vector)
+
+        sum_at = cgutils.alloca_once(builder, vector)
+        builder.store(builder.load(line_of(sums, known), align=align), sum_at)
+        one = ir.Constant(known.type, 1)
+        with cgutils.for_range_slice(builder, known, size, one, inc=True) as (p, _):
+            place = builder.add(start, p)
+            value = builder.load(builder.gep(data, [place]))
+            column = builder.load(builder.gep(indices, [place]))
+            line = builder.load(
+                line_of(table, builder.zext(column, at.type)), align=align
+            )
+            product = builder.fmul(_broadcast(builder, value, vector), line)
+            total = builder.fadd(builder.load(sum_at), product)
+            builder.store(total, sum_at)
+            builder.store(total, line_of(sums, builder.add(p, one)), align=align)
+        return context.get_dummy_value()
+
+    return types.none(*arrays, *[types.intp] * 5), generate
 
 
 @intrinsic

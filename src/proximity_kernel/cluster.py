@@ -391,7 +391,11 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         coded, matrix = represent_distinct(kernel, X)
         if coded.model is not kernel.model_:
             raise ValueError("The table was coded by a kernel other than `kernel_`.")
-        return coded, gather_rows(matrix, coded.counts, count_threads(self.n_jobs))
+        n_threads = count_threads(self.n_jobs)
+        key = "k-means", matrix.dtype, float(kernel.normalize), n_threads
+        return coded, coded.compute_once(
+            key, lambda: gather_rows(matrix, coded.counts, n_threads)
+        )
 
     def _gather_fitted(self, X: Any) -> tuple[CodedTable, Rows]:
         """Represent each distinct row of a table once, by the fitted kernel."""

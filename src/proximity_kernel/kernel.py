@@ -27,7 +27,7 @@ from sklearn.utils.validation import (
 
 from ._batches import fit_to_batches, make_reader
 from ._bins import NumericBins, name_leaves, output_names
-from ._coded import CodedTable, merge_distinct
+from ._coded import CodedTable, make_csr, merge_distinct
 from ._missingness import MissingCells
 from ._model import Model, fit_model, warn_of_columns
 from ._model_packing import drop_rare, pack_model, unpack_model
@@ -54,7 +54,6 @@ from ._shared.sklearn_bases import (
     Matrix,
     Transformer,
     Weighted,
-    make_csr,
     of_one_fit,
     replaces_fit,
 )

@@ -29,7 +29,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from ._coded import CodedTable
+from ._coded import CodedTable, make_csr
 from ._model import fit_model
 from ._nearest import (
     GRID,
@@ -57,7 +57,6 @@ from ._shared.sklearn_bases import (
     Matrix,
     NumberedTransformer,
     Regressor,
-    make_csr,
     of_one_fit,
     replaces_fit,
 )

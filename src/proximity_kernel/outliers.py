@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Any, Literal, Self
 
@@ -582,7 +583,7 @@ class _Writer:
 
     def __init__(self, coded: CodedTable, tails: Tails, among: CodedTable) -> None:
         self._coded, self._tails, self._among = coded, tails, among
-        self._sorted: dict[int, tuple[NDArray[Any], NDArray[Any], dict[Any, int]]] = {}
+        self._sorted: dict[int, tuple[NDArray[Any], dict[Any, int]]] = {}
         self._judge = Judge.of_model(coded.model)
         self._names: list[BinNames] = coded.model.bin_names
 
@@ -743,8 +744,10 @@ class _Writer:
         Or with cells near these: see `_find_rows`. One row like row i is left out.
         """
         rows = self._find_rows(i, given[0], most)
-        for k in given[1:]:
-            rows = np.intersect1d(rows, self._find_rows(i, k, most))
+        for k in given[1:]:  # a mask, because sorting many rows takes long
+            same = np.zeros(len(self._among), bool)
+            same[self._find_rows(i, k, most)] = True
+            rows = rows[same[rows]]
         codes = self._among.bins[self._among.index[rows], j]
         codes = codes[codes != self._among.missing]
         return np.delete(codes, np.flatnonzero(codes == own)[:1])
@@ -761,17 +764,18 @@ class _Writer:
         if k not in self._sorted:
             order = np.argsort(other.values, kind="stable")[: other.observed.sum()]
             places = {label: at for at, label in enumerate(other.labels or ())}
-            self._sorted[k] = order, other.values[order], places
-        order, values, places = self._sorted[k]
+            self._sorted[k] = order, places
+        order, places = self._sorted[k]
+        search: Any = partial(np.searchsorted, other.values, sorter=order)
         value, bins = column.values[i], self._coded.model.bins[k]
         if column.type.kind == "categorical":
             value, most = places.get(column.labels[value], len(places)), 0
         elif most is None:
             limits = np.concatenate([[-np.inf], bins.midpoints, [np.inf]])
             at = np.searchsorted(bins.midpoints, value)
-            first, last = np.searchsorted(values, limits[at : at + 2], "right")
+            first, last = search(limits[at : at + 2], "right").tolist()
             return np.asarray(order[first:last])
-        first, last = (np.searchsorted(values, value, side) for side in _SIDES)
+        first, last = (int(search(value, side)) for side in _SIDES)
         return np.asarray(order[max(first - most, 0) : last + most])
 
     def _keep_frequent_bins(

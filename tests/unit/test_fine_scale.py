@@ -10,9 +10,9 @@ from strategies import mixed_table, raises_naming
 
 from proximity_kernel import ProximityKernel, ProximityKMeans, explain
 from proximity_kernel._bins import (
-    LazySorted,
     count_values,
     fit_numeric_bins,
+    sort_values,
 )
 
 
@@ -33,7 +33,7 @@ def test_cuts_halve_best_and_never_through_a_value(values):
     tree = grow(sorted(map(float, values)))
     for ordered in (
         count_values(np.array(values, float)),
-        LazySorted(np.array([*values, np.nan], float)),
+        sort_values(np.array([*values, np.nan], float)),
     ):
         bins = fit_numeric_bins(ordered, "fine")
         leaves = list_leaves(tree)

@@ -16,11 +16,11 @@ from proximity_kernel._bin_summary import (
     summarize_values,
 )
 from proximity_kernel._bins import (
-    LazySorted,
     ValueCounts,
     count_values,
     fit_numeric_bins,
     learn_bins,
+    sort_values,
 )
 from proximity_kernel._table.columns import (
     Column,
@@ -188,7 +188,7 @@ MANY = hnp.arrays(np.float64, st.integers(1, 80), elements=HARD | ODD)
 
 
 def both(values):
-    return LazySorted(values + 0.0), count_values(values[~np.isnan(values)])
+    return sort_values(values), count_values(values[~np.isnan(values)])
 
 
 @given(values=MANY, n_bins=st.integers(2, 40) | st.just("auto"))
@@ -235,7 +235,7 @@ def test_a_column_is_selected_from_or_sorted_with_the_same_centers(monkeypatch, 
     for name, values in columns.items():
         wanted = in_memory(values, n_bins)
         with monkeypatch.context() as patch:
-            patch.setattr(bins, "FEW_ROWS", 100)
+            patch.setattr(bins, "_FEW_ROWS", 100)
             got = in_memory(values, n_bins)
             strided = in_memory(np.repeat(values, 2)[::2], n_bins)
         for each in (got, strided):

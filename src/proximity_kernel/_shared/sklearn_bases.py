@@ -15,9 +15,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn import base, get_config
+from sklearn import base
 
 from . import published
 
@@ -63,13 +62,6 @@ class Matrix(Protocol):
     def __mul__(self, other: Any) -> Any: ...
     def __truediv__(self, other: Any) -> Any: ...
     def __getattr__(self, name: str) -> Any: ...
-
-
-def make_csr(content: Any, shape: tuple[int, int] | None = None) -> Matrix:
-    """Make a CSR matrix or array, as scikit-learn's setting `sparse_interface` says."""
-    plain = get_config().get("sparse_interface", "spmatrix") == "spmatrix"
-    made: Matrix = (sp.csr_matrix if plain else sp.csr_array)(content, shape=shape)
-    return made
 
 
 class Estimator(base.BaseEstimator):  # type: ignore[misc]  # as all below: untyped

@@ -69,6 +69,7 @@ def _assign_rows(invocation: Invocation, model: Any, source: fitting.Source) -> 
             distances = model.transform(coded)
             clusters = distances.argmin(axis=1)
             counts = counts + count_cells(coded, clusters, model.n_clusters_)
+            coded.release()  # writing needs much memory, too
             if shown:
                 append(join_results(name_rows(batch, start), {"cluster": clusters}))
                 continue

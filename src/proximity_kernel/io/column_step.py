@@ -77,7 +77,9 @@ class TextColumn:
         whole = {mark for mark in missing if re.fullmatch(r"[+-]?\d+", mark)}
         known, values, marks = {*missing}, dict[str, int](), dict[str, None]()
         new_codes = np.full(len(categories) + 1, -1)
-        for code, text in zip(present, categories.take(present).tolist(), strict=True):
+        for code, text in zip(
+            present, categories.take(present).to_numpy(), strict=True
+        ):
             stripped = str(text).strip()
             mark = _cut_zeros(stripped, whole)
             if mark in known:

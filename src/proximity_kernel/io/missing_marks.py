@@ -79,7 +79,7 @@ class MissingMarks:
         usual, own = self.usual, self.by_column.get(name, ())
         if not is_text(cells):
             return (*usual, *self.given, *own)
-        texts = [str(one).strip() for one in cells.cat.categories]
+        texts = [str(one).strip() for one in cells.cat.categories.to_numpy()]
         if holds_plus(texts):
             usual = tuple(mark for mark in usual if mark not in _SIGNS)
         given = (*self.given, *own)

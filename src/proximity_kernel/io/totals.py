@@ -92,7 +92,9 @@ def _find_total_words(frame: Any) -> dict[int, tuple[str, str]]:
     for name in frame:
         if not is_text(frame[name]):
             continue
-        texts = [" ".join(str(one).split()) for one in frame[name].cat.categories]
+        texts = [
+            " ".join(str(one).split()) for one in frame[name].cat.categories.to_numpy()
+        ]
         called = [len(t) <= _MAX_LENGTH and bool(_PART.fullmatch(t)) for t in texts]
         codes = frame[name].cat.codes.to_numpy()
         for i in np.flatnonzero(np.array([*called, False])[codes]):

@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
+from itertools import islice
 from math import isfinite, isinf
 from pathlib import Path
 from typing import IO, Any
@@ -46,6 +47,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _ESCAPED = re.compile(r"_x[0-9A-Fa-f]{4}_")
 _FIRST_EXCEL_YEAR = 1901  # earlier dates are wrong: Excel has a 29 February 1900
 _QUOTE = '"'
+_ROWS = 1 << 14  # rows that become one text at a time, to save memory
 _JSON_ROWS = ",\n"
 
 Append = Callable[[Any], None]
@@ -266,11 +268,11 @@ def _open_csv(file: IO[bytes], separator: str) -> Iterator[Append]:
     def append(frame: Any) -> None:
         nonlocal names_written
         rows = zip(*_write_columns(frame, quote), strict=True)
-        lines = [separator.join(row) or '""' for row in rows]
         if not names_written:
-            lines.insert(0, separator.join(map(quote, frame.columns)))
+            file.write(f"{separator.join(map(quote, frame.columns))}\n".encode())
             names_written = True
-        file.write("".join(f"{line}\n" for line in lines).encode())
+        while lines := [separator.join(row) or '""' for row in islice(rows, _ROWS)]:
+            file.write("".join(f"{line}\n" for line in lines).encode())
 
     yield append
 

@@ -140,9 +140,9 @@ class DisplayColumn:
         """Whether each cell is missing, shape (n_samples,)."""
         return np.isnan(self.values)
 
-    @cached_property
+    @property
     def known(self) -> _Floats:
-        """The observed values."""
+        """The observed values; not cached, because they take much memory."""
         return self.values[~self.missing]
 
     @cached_property

@@ -48,7 +48,7 @@ ESTIMATED, UNKNOWN = -1, -2  # instead of the index of a bin
 _MAX_CELLS = 170_000  # cells of the rows that can be compared
 _MAX_GRADES = 2_500_000  # cells of the rows on the map
 _MIN_ROWS = 100  # rows that can be compared, however many columns there are
-_ROWS_AT_ONCE = 1 << 14  # rows represented at a time for the search, to save memory
+_ROWS_AT_ONCE = 1 << 13  # rows represented at a time for the search, to save memory
 _RANKED_AT_ONCE = 1 << 12  # rows represented at a time for the map
 _MIN_SPREAD, _MAX_SPREAD = 100, 5_000  # rows on a map that is laid out by t-SNE
 # The color of a cell on the map is a character: a label, or a position on a scale.
@@ -143,7 +143,7 @@ def place_rows(matrix: sp.csr_array, n_drawn: int) -> NDArray[np.float64]:
 
     On each axis, the farthest of these rows is on the positive side.
     """
-    matrix = matrix.astype(np.float64)
+    matrix = matrix.astype(np.float64, copy=False)
     places = np.zeros((matrix.shape[0], 2))
     drawn = matrix[:n_drawn]
     few = min(drawn.shape)
@@ -230,7 +230,8 @@ def describe_rows(
     kept = order[np.searchsorted(rows, nearest, sorter=order)]
     near = kept[:, :k]
     n_threads = count_threads(kernel.n_jobs)
-    ranked = rank_rows(model, columns, coded.take(rows), rows, n_threads)
+    codes = replace(coded, columns=()).take(rows)  # without a copy of the columns
+    ranked = rank_rows(model, columns, codes, rows, n_threads)
     coded = coded.take(detailed)
     matrix = represent(kernel, coded)
     plain = _represent_without_rarity(kernel, coded, matrix)
@@ -282,6 +283,7 @@ def _find_nearest(
     for start in range(0, len(coded), _ROWS_AT_ONCE):
         part = coded.take(slice(start, start + _ROWS_AT_ONCE))
         index = index_rows(kernel, represent_for_search(kernel, part))
+        part.release()
         n_rows = len(part)
         found = find_nearest(index, queries, min(k + 1, n_rows), n_threads)
         parts.append(Nearest(*found, n_rows, k + 1))
