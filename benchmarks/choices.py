@@ -1,4 +1,4 @@
-"""The measurements behind decisions 0012, 0013, 0030 and 0032; printed as tables.
+"""The measurements behind decisions 0012, 0013, 0030 and 0033; printed as tables.
 
 Run it with ``python benchmarks/choices.py``. It needs the project in ``paper``, whose
 tables are downloaded once, or read from the folder ``PROXIMITY_KERNEL_DATA``. The
