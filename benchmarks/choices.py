@@ -1,4 +1,4 @@
-"""The measurements behind decisions 0012, 0013 and 0030; printed as tables.
+"""The measurements behind decisions 0012, 0013, 0030 and 0033; printed as tables.
 
 Run it with ``python benchmarks/choices.py``. It needs the project in ``paper``, whose
 tables are downloaded once, or read from the folder ``PROXIMITY_KERNEL_DATA``. The
@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.datasets import make_blobs
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer
 
@@ -87,6 +88,22 @@ def _make_near_groups(rng: np.random.Generator, n_groups: int) -> NDArray[np.flo
     centers = rng.permuted(np.tile(np.arange(n_groups), (4, 1)), axis=1)
     table = 2.5 * centers[:, groups].T + rng.normal(size=(500, 4))
     return np.where(rng.random(table.shape) < 0.1, np.nan, table)
+
+
+def count_blobs() -> pd.DataFrame:
+    """How many groups are found in scikit-learn's blobs, four tables of each kind."""
+    out = []
+    for n_features in (2, 3, 4, 6, 10):
+        row: dict[str, object] = {"columns": n_features}
+        for groups in (2, 3, 4, 5):
+            tables = [
+                make_blobs(400, n_features, centers=groups, random_state=seed)[0]
+                for seed in range(4)
+            ]
+            found = [ProximityKMeans(random_state=0).fit(t).n_clusters_ for t in tables]
+            row[f"{groups} groups"] = " ".join(map(str, found))
+        out.append(row)
+    return pd.DataFrame(out)
 
 
 def compare_samples() -> pd.DataFrame:
@@ -214,6 +231,7 @@ if __name__ == "__main__":
         for measure in (
             count_clusters,
             separate_groups,
+            count_blobs,
             compare_samples,
             count_outliers,
             measure_values,

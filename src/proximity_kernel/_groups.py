@@ -16,6 +16,11 @@ are ordered by their means on the first axis of the rows. Ties lower a rank corr
 so the copula has the correlation that gives the observed correlation after rounding to
 the observed values. It is computed from the Hermite series of the scores.
 
+*More groups*: bins cut every cloud into pieces that are found again in each half. So a
+larger number is compared with null tables that keep the groups found so far: each
+cluster has a copula of its own, and varies gradually from its lowest to its highest
+values, even where it has none in between.
+
 Each of the ten samples gives a number, and the most frequent number is taken. The
 stability in a sample is known from few halves only, so it is shrunk toward the mean of
 all samples, by as much as halves of one sample differ (James and Stein), but at most by
@@ -34,6 +39,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 from scipy.special import ndtri
 
 from ._bins import CategoricalBins
@@ -59,9 +65,8 @@ _STEADIEST = 0.05  # numbers of clusters count as equally stable up to this diff
 _CONNECTED = 0.7  # least stability of all numbers between the best and a larger number
 _NULLS = 3  # null tables for each sample
 _LEAST_KEPT = 0.45  # least shrinkage factor of differences from the mean
-_ALWAYS = (2, 3, 4)  # numbers whose spread among the null tables is pooled
 _DEVIATIONS = 2.5  # standard deviations of the null tables that the fall must exceed
-_FAR_MORE = 1.5  # ratio of excesses for a number after a gap
+_DEVIATIONS_OF_NEXT = 1.5  # the same for one group more than were found so far
 _N_TERMS = 40  # number of terms of the Hermite series
 _STEPS = 50  # power iterations to find the first axis
 _LEAST_PAIRS = 10  # minimum number of rows that observe both columns
@@ -149,22 +154,22 @@ def find_groups(
     stability = {k: float(np.mean(strengths[k])) for k in counts}
     stable = _choose_stable(strengths)
     drawn = _draw(rows, 1, rng)
-    table = _Copula(coded, drawn, first_axis(rows.matrix[drawn]))
-    found = [1] * N_SAMPLES
-    if any(stable):
-        numbers = sorted({*_ALWAYS, *(k for own in stable for k in own)})
-        few = [sample[:_MOST_IN_NULL] for sample in samples]
-        excess = _measure_excess(rows.matrix, few, numbers, table, represent)
-        means = {k: float(own.mean()) for k, own in excess.items()}
-        for s, own in enumerate(stable):
-            kept = [k for k in own if excess[k][s] > _DEVIATIONS]
-            found[s] = max(_end_at_gap(kept, means), default=1)
-    votes = Counter(found)
+    whole = _Copula(coded, drawn, first_axis(rows.matrix[drawn]))
+    found, parts = np.ones(N_SAMPLES, np.int64), [whole]
+    for k in sorted({k for own in stable for k in own}):
+        excess = _measure_excess(rows.matrix, samples, k, parts, represent)
+        least = _DEVIATIONS_OF_NEXT if k == len(parts) + 1 > 2 else _DEVIATIONS
+        exceeds = excess.mean() > least
+        if exceeds or len(parts) == 1:
+            found[(excess > least) & [k in own for own in stable]] = k
+        if exceeds:
+            parts = _split_table(rows.matrix, whole, k)
+    votes = Counter(found.tolist())
     best = max(votes, key=lambda k: (votes[k], stability.get(k, 0)))
     capped = round(_SHARE * float(rows.counts.sum())) > _MOST_ROWS
     n_sampled = _MOST_ROWS if capped else None
     counted = dict(sorted(votes.items()))
-    return Groups(best, counted, stability, table.along(), n_sampled)
+    return Groups(best, counted, stability, whole.along(), n_sampled)
 
 
 def describe_groups(n_clusters: int, groups: Groups | None) -> str:
@@ -302,26 +307,6 @@ def _choose_stable(strengths: dict[int, list[list[float]]]) -> list[list[int]]:
     return stable
 
 
-def _end_at_gap(numbers: list[int], excess: dict[int, float]) -> list[int]:
-    """Keep ascending numbers up to a gap, unless the inertia falls far more after it.
-
-    Bins can cut groups into smaller groups that are stable: three groups into eight.
-    Then the numbers in between are not stable, and the excess is about the same.
-
-    >>> _end_at_gap([3, 7, 8], {3: 15, 7: 19, 8: 16})
-    [3]
-    >>> _end_at_gap([2, 4], {2: 9, 4: 50})
-    [2, 4]
-    """
-    kept: list[int] = []
-    for k in numbers:
-        gap = bool(kept) and k > kept[-1] + 1
-        if gap and excess[k] < _FAR_MORE * max(excess[j] for j in kept):
-            break
-        kept.append(k)
-    return kept
-
-
 def _shrink_to_mean(strengths: _Floats) -> _Floats:
     """Shrink each sample's mean prediction strength toward the mean of all samples."""
     own = strengths.mean(axis=1)
@@ -370,67 +355,100 @@ def least_shared(together: _Floats) -> float:
     return float(((together * (together - 1)).sum(axis=1) / pairs).min())
 
 
+def _split_table(matrix: sp.csr_array, whole: _Copula, k: int) -> list[_Copula]:
+    """Cluster the rows of a table, and fit a copula to each of `k` clusters."""
+    own = matrix[whole.drawn]
+    labels = best_clustering(
+        gather_rows(own, np.ones(len(whole.drawn))), k, _STARTS, seed=0, **_OPTIONS
+    ).labels
+    clusters = [labels == c for c in range(k)]
+    return [
+        _Copula(whole.coded, whole.drawn[at], first_axis(own[at]), whole)
+        for at in clusters
+        if at.any()
+    ]
+
+
 def _measure_excess(
     matrix: sp.csr_array,
     samples: list[_Ints],
-    numbers: list[int],
-    table: _Copula,
+    k: int,
+    parts: list[_Copula],
     represent: Callable[[CodedTable], sp.csr_array],
-) -> dict[int, _Floats]:
-    """Compare the fall of the inertia in samples with that in tables without groups.
-
-    Returns
-    -------
-    dict of int to ndarray of shape (n_samples,)
-        For each number of clusters and each sample, the larger of two z-scores among
-        the null tables: of the fall of the inertia to this number, and of its
-        difference from the fall to the next number.
-    """
-    own = np.array([_measure_falls(matrix[sample], numbers) for sample in samples])
-    rng = np.random.default_rng([SEED, 1])
-    tables = (table.draw(len(samples[0]), rng) for _ in range(_NULLS * N_SAMPLES))
-    null = np.array([_measure_falls(represent(one), numbers) for one in tables])
-    falls = _standardize(own[:, 0], null[:, 0])
-    elbows = _standardize(own[:, 0] - own[:, 1], null[:, 0] - null[:, 1])
-    return {k: np.maximum(falls, elbows)[:, i] for i, k in enumerate(numbers)}
-
-
-def _standardize(own: _Floats, null: _Floats) -> _Floats:
-    """Turn the statistic of each sample into a z-score among its null tables.
+) -> _Floats:
+    """Compare the fall of the inertia in samples with that in tables with fewer groups.
 
     Parameters
     ----------
-    own : ndarray of shape (n_samples, n_numbers)
-    null : ndarray of shape (3 * n_samples, n_numbers)
-        Three tables for each sample, so that samples differ by as much as the null is
-        uncertain; the spread is pooled over all of them.
+    matrix : csr_array of shape (n_rows, n_columns)
+        The distinct rows.
+    samples : list of ndarray
+        Indices of rows.
+    k : int
+        The number of clusters.
+    parts : list of _Copula
+        Those of the groups found so far; null tables are samples of them.
+    represent : callable
+        As in `find_groups`.
 
     Returns
     -------
-    ndarray of shape (n_samples, n_numbers)
+    ndarray of shape (n_samples,)
+        For each sample, the larger of two z-scores among the null tables: of the fall
+        of the inertia to `k` clusters, and of its difference from the fall to `k` + 1.
     """
-    spread = np.sqrt(null.var(axis=0, ddof=1).mean())
+    few = [sample[:_MOST_IN_NULL] for sample in samples]
+    own = np.array([_measure_falls(matrix[sample], k) for sample in few])
+    rng = np.random.default_rng([SEED, k])
+    tables = (_draw_table(parts, len(few[0]), rng) for _ in range(_NULLS * N_SAMPLES))
+    null = np.array([_measure_falls(represent(table), k) for table in tables])
+    return np.asarray(_standardize(own, null).max(axis=1))
+
+
+def _standardize(own: _Floats, null: _Floats) -> _Floats:
+    """Turn the statistics of each sample into z-scores among its null tables.
+
+    Parameters
+    ----------
+    own : ndarray of shape (n_samples, 2)
+    null : ndarray of shape (3 * n_samples, 2)
+        Three tables for each sample, so that samples differ by as much as the null is
+        uncertain; the spread is that of all tables.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, 2)
+    """
     means = null.reshape(len(own), _NULLS, -1).mean(axis=1)
-    return np.asarray((own - means) / max(float(spread), 1e-9))
+    return np.asarray((own - means) / np.maximum(null.std(axis=0, ddof=1), 1e-9))
 
 
-def _measure_falls(matrix: sp.csr_array, numbers: list[int]) -> list[list[float]]:
+def _measure_falls(matrix: sp.csr_array, k: int) -> list[float]:
     """Measure the share by which the inertia falls with one cluster more.
 
     Returns
     -------
-    list of list of float
-        The falls to each number of clusters, then the falls from it to the next number.
+    list of two floats
+        The fall to `k` clusters, and its difference from the fall to the next number.
     """
     rows = gather_rows(matrix, np.ones(matrix.shape[0]))
-    inertia = {
-        k: max(best_clustering(rows, k, _FEW_STARTS, seed=0, **_OPTIONS).inertia, 1e-9)
-        for k in {k + more for k in numbers for more in (-1, 0, 1)}
-    }
-    return [
-        [1 - inertia[k + more] / inertia[k + more - 1] for k in numbers]
-        for more in (0, 1)
-    ]
+    before, own, after = (
+        max(best_clustering(rows, n, _FEW_STARTS, seed=0, **_OPTIONS).inertia, 1e-9)
+        for n in (k - 1, k, k + 1)
+    )
+    fall = 1 - own / before
+    return [fall, fall - (1 - after / own)]
+
+
+def _draw_table(
+    parts: list[_Copula], n_rows: int, rng: np.random.Generator
+) -> CodedTable:
+    """Sample a null table: rows of each cluster, as many as the cluster has."""
+    sizes = np.array([len(part.drawn) for part in parts])
+    counts = rng.multivariate_hypergeometric(sizes, min(n_rows, sizes.sum()))
+    drawn = [part.draw(int(n), rng) for part, n in zip(parts, counts, strict=True)]
+    model = parts[0].coded.model
+    return replace(CodedTable.of_rows(*np.concatenate(drawn, axis=1)), model=model)
 
 
 def first_axis(matrix: sp.csr_array) -> _Floats:
@@ -459,41 +477,66 @@ def first_axis(matrix: sp.csr_array) -> _Floats:
 
 
 class _Copula:
-    """The Gaussian copula of a table, from which tables without groups are sampled.
+    """The Gaussian copula of a table or cluster, from which null tables are sampled.
 
     Parameters
     ----------
     coded : CodedTable
         Distinct rows of a table, with their model.
     drawn : ndarray of shape (n_rows,), int64
-        For each row of the table, its index among the distinct rows.
+        For each row, its index among the distinct rows.
     axis : ndarray of shape (n_rows,)
         Coordinates of the rows on their first principal axis.
+    whole : _Copula or None, default=None
+        That of the whole table, for the rows of a cluster. Then the values between two
+        peaks of a column get cells, so that the rows of the cluster vary gradually.
     """
 
-    def __init__(self, coded: CodedTable, drawn: _Ints, axis: _Floats) -> None:
-        self._model = coded.model
-        self._bins = coded.bins[drawn]
-        self._leaves = None if coded.leaves is None else coded.leaves[drawn]
-        self._axis = axis
+    def __init__(
+        self,
+        coded: CodedTable,
+        drawn: _Ints,
+        axis: _Floats,
+        whole: _Copula | None = None,
+    ) -> None:
+        self.coded, self.drawn = coded, drawn
+        self._model, self._axis = coded.model, axis
+        layers = [coded.bins] if coded.leaves is None else [coded.bins, coded.leaves]
+        self._codes = np.stack([codes[drawn] for codes in layers])
         # An informative missing cell has the last code; it stays a missing cell here.
-        informative = self._model.informative & (self._bins == self._model.n_bins - 1)
-        self._seen = (self._bins != coded.missing) & ~informative
-        self._ranks = self._rank_codes()
+        bins = self._codes[0]
+        informative = self._model.informative & (bins == self._model.n_bins - 1)
+        self._seen = (bins != coded.missing) & ~informative
+        self._ranks = np.full(bins.shape, -1)
+        self.values: list[NDArray[Any]] = []  # of each column: the codes of each rank
+        self.counts: list[_Floats] = []  # and how often null tables have it
+        for j in range(bins.shape[1]):
+            self._rank_column(j, whole)
         self._root = self._find_root()
 
-    def _rank_codes(self) -> _Ints:
-        """Rank the values of each column, from 0; -1 is missing."""
-        codes = self._bins if self._leaves is None else self._leaves
-        ranks = np.full(codes.shape, -1)
-        for j, bins in enumerate(self._model.bins):
-            seen = self._seen[:, j]
-            distinct, place = np.unique(codes[seen, j], return_inverse=True)
-            if isinstance(bins, CategoricalBins) and len(distinct):
-                means = np.bincount(place, self._axis[seen]) / np.bincount(place)
-                place = np.argsort(np.argsort(means, kind="stable"))[place]
-            ranks[seen, j] = place
-        return ranks
+    def _rank_column(self, j: int, whole: _Copula | None) -> None:
+        """Rank the values of a column, from 0, and count them; -1 is missing."""
+        seen = self._seen[:, j]
+        codes = self._codes[:, seen, j]
+        distinct, first, ranks = np.unique(
+            codes[-1], return_index=True, return_inverse=True
+        )
+        values = codes[:, first]
+        if isinstance(self._model.bins[j], CategoricalBins):
+            means = np.bincount(ranks, self._axis[seen]) / np.bincount(ranks)
+            order = np.argsort(means, kind="stable")
+            values, ranks = values[:, order], np.argsort(order)[ranks]
+        elif whole is not None:  # with the values that the cluster does not have
+            values = whole.values[j]
+            ranks = np.searchsorted(values[-1], distinct)[ranks]
+        counts = np.bincount(ranks, minlength=values.shape[1]).astype(np.float64)
+        if whole is not None and len(counts):
+            place = {int(code): r for r, code in enumerate(whole.values[j][-1])}
+            at = [place[int(code)] for code in values[-1]]
+            counts = _fill_holes(counts, whole.counts[j][at])
+        self._ranks[seen, j] = ranks
+        self.values.append(values)
+        self.counts.append(counts)
 
     def _find_root(self) -> _Floats:
         """Compute a square root of the correlation matrix of the copula."""
@@ -502,8 +545,11 @@ class _Copula:
         for j in range(shape[1]):
             seen = self._seen[:, j]
             if seen.any():
-                own, series[j] = _score_ranks(np.bincount(self._ranks[seen, j]))
-                scores[seen, j] = own[self._ranks[seen, j]]
+                _, place, counts = np.unique(
+                    self._ranks[seen, j], return_inverse=True, return_counts=True
+                )
+                own, series[j] = _score_ranks(counts)
+                scores[seen, j] = own[place]
         observed = _correlate(scores, self._seen.astype(np.float64))
         values, vectors = np.linalg.eigh(_undo_ties(observed, series))
         # The largest eigenvalue of independent columns (Marchenko and Pastur).
@@ -513,8 +559,12 @@ class _Copula:
         root = vectors * np.sqrt(np.maximum(values, 0))  # of the nearest valid matrix
         return np.asarray(root / np.linalg.norm(root, axis=1, keepdims=True))
 
-    def draw(self, n_rows: int, rng: np.random.Generator) -> CodedTable:
-        """Sample a table: cells of random rows, permuted in columns by the copula."""
+    def draw(self, n_rows: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Sample the codes of a null table, of shape (n_layers, n_rows, n_features).
+
+        The missing cells are those of sampled rows. Each column has its values as often
+        as its counts say, in the order of a normal variable.
+        """
         rows = rng.permutation(len(self._axis))[:n_rows]
         n_features = len(self._root)
         normal = rng.normal(size=(n_rows, n_features))
@@ -522,17 +572,15 @@ class _Copula:
             if n_rows > 2 * n_features:  # remove correlations by chance
                 normal = np.linalg.qr(normal - normal.mean(axis=0))[0]
             latent = normal @ self._root.T
-        tables = [self._bins[rows]]
-        if self._leaves is not None:
-            tables.append(self._leaves[rows])
-        sources = [table.copy() for table in tables]
+        drawn = self._codes[:, rows]
         for j in range(n_features):
             seen = np.flatnonzero(self._seen[rows, j])
-            ranks = self._ranks[rows[seen], j]
             to = seen[np.argsort(latent[seen, j])]
-            for table, source in zip(tables, sources, strict=True):
-                table[to, j] = source[seen[np.argsort(ranks, kind="stable")], j]
-        return replace(CodedTable.of_rows(*tables), model=self._model)
+            ends = np.cumsum(self.counts[j])
+            shares = (np.arange(len(seen)) + 0.5) / max(len(seen), 1)
+            ranks = np.searchsorted(ends[:-1], shares * ends[-1:].sum())
+            drawn[:, to, j] = self.values[j][:, ranks]
+        return drawn
 
     def along(self) -> tuple[str, ...]:
         """Name the columns that vary most along the first axis (correlation ratio)."""
@@ -549,6 +597,30 @@ class _Copula:
             shares[j] = between.sum() / len(self._axis)
         order = np.argsort(-shares, kind="stable")[:_N_ALONG]
         return tuple(self._model.names[j] for j in order if shares[j] > 0)
+
+
+def _fill_holes(counts: _Floats, whole: _Floats) -> _Floats:
+    """Let the shares of a cluster rise to one peak and fall, by isotonic regression.
+
+    Parameters
+    ----------
+    counts, whole : ndarray of shape (n_ranks,)
+        How often the cluster and the table have each rank of a column.
+
+    Returns
+    -------
+    ndarray of shape (n_ranks,)
+        New counts of the cluster, with the same sum.
+
+    Examples
+    --------
+    >>> _fill_holes(np.array([6.0, 0.0, 4.0]), np.full(3, 10.0)).tolist()
+    [6.0, 2.0, 2.0]
+    """
+    shares, peak = counts / whole, int(np.argmax(counts / whole))
+    rise = isotonic_regression(shares[:peak], weights=whole[:peak]).x if peak else []
+    fall = isotonic_regression(shares[peak:], weights=whole[peak:], increasing=False)
+    return np.asarray(np.concatenate([rise, fall.x]) * whole)
 
 
 def _score_ranks(counts: _Ints) -> tuple[_Floats, _Floats]:

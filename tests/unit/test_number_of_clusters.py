@@ -110,7 +110,7 @@ def test_the_copula_keeps_columns_missing_cells_and_correlations():
     rows = np.arange(len(matrix.toarray()))
     axis = _groups.first_axis(matrix)
     copula = _groups._Copula(coded, rows, axis)
-    drawn = copula.draw(len(rows), np.random.default_rng(1)).bins
+    drawn = copula.draw(len(rows), np.random.default_rng(1))[0]
     missing = coded.bins == coded.missing
     assert (missing.sum(axis=0) == (drawn == coded.missing).sum(axis=0)).all()
     for j in range(6):
@@ -186,6 +186,44 @@ def test_corners_of_bins_are_stable_but_no_groups():
     km = ProximityKMeans("auto", kernel=ProximityKernel(2), random_state=0).fit(table)
     assert km.n_clusters_ == 1
     assert km.stability_[4] == 1
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_groups_in_two_columns_are_not_cut_at_the_limits_of_bins(n_groups):
+    """Bins cut such groups into pieces, and these are found again in each half."""
+    rng = np.random.default_rng(0)
+    centers = np.array([[0, 0], [8, 8], [0, 12]])[:n_groups]
+    table = centers[rng.integers(n_groups, size=400)] + rng.normal(size=(400, 2))
+    km = ProximityKMeans("auto", random_state=0).fit(table)
+    assert km.n_clusters_ == n_groups
+
+
+@pytest.mark.parametrize("n_bins", ["auto", "fine"])
+def test_null_tables_of_clusters_keep_the_clusters_and_fill_their_holes(n_bins):
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1, 2], 100)
+    table = pd.DataFrame({"a": np.choose(group, [0, 5, 10]) + rng.normal(size=300)})
+    table["b"] = np.where(group == 1, 8, 0) + rng.normal(size=300)
+    table["c"] = np.where(group == 1, "x", "y")
+    table = table.mask(rng.random(table.shape) < 0.1)
+    kernel = ProximityKernel(n_bins, missingness="ignorable").fit(table)
+    coded, matrix = represent_distinct(kernel, table)
+    axis = _groups.first_axis(matrix[coded.index])
+    whole = _groups._Copula(coded, coded.index, axis)
+    parts = _groups._split_table(matrix, whole, 2)
+    drawn = np.concatenate([part.drawn for part in parts])
+    assert sorted(drawn) == sorted(coded.index)
+    own = coded.bins[coded.index]
+    null = _groups._draw_table(parts, len(own), np.random.default_rng(1)).bins
+    missing = coded.missing
+    assert ((own == missing).sum(axis=0) == (null == missing).sum(axis=0)).all()
+    # The cluster of the label y has low and high values of a, and few in between.
+    is_y = list(kernel.categories_[2]).index("y")
+    between, filled = (
+        (np.isin(rows[:, 0], [1, 2]) & (rows[:, 2] == is_y)).sum()
+        for rows in (own, null)
+    )
+    assert filled > 1.5 * between
 
 
 def test_nothing_is_said_where_nothing_is_known():
