@@ -762,21 +762,23 @@ class _Writer:
         if not column.observed[i]:
             return np.flatnonzero(~other.observed)
         if k not in self._sorted:
-            order = np.argsort(other.values, kind="stable")[: other.observed.sum()]
+            order = np.argsort(other.values, kind="stable")  # NaN last
             places = {label: at for at, label in enumerate(other.labels or ())}
             self._sorted[k] = order, places
         order, places = self._sorted[k]
         search: Any = partial(np.searchsorted, other.values, sorter=order)
         value, bins = column.values[i], self._coded.model.bins[k]
         if column.type.kind == "categorical":
-            value, most = places.get(column.labels[value], len(places)), 0
+            value = places.get(column.labels[value], len(places))
         elif most is None:
             limits = np.concatenate([[-np.inf], bins.midpoints, [np.inf]])
             at = np.searchsorted(bins.midpoints, value)
             first, last = search(limits[at : at + 2], "right").tolist()
             return np.asarray(order[first:last])
         first, last = (int(search(value, side)) for side in _SIDES)
-        return np.asarray(order[max(first - most, 0) : last + most])
+        if column.type.kind != "categorical" and most is not None:
+            first, last = max(first - most, 0), min(last + most, other.observed.sum())
+        return np.asarray(order[first:last])
 
     def _keep_frequent_bins(
         self, j: int, own: int, shares: _Floats, decided: int

@@ -739,3 +739,16 @@ def test_the_usual_range_of_moments_has_their_time():
     coded = odd._code(table)
     usual = _Writer(coded, odd._tails, coded)._name_usual(0)
     assert usual == f"{moments[10].isoformat()} to {moments[90].isoformat()}"
+
+
+def test_rows_with_a_label_are_found_beside_missing_cells():
+    table = pd.DataFrame(
+        {"a": [None, None, *"xyzzz"], "b": [1.0, np.nan, 2, 3, 4, 5, 5]}
+    )
+    odd = ProximityOutliers().fit(table)
+    coded = odd._code(table)
+    writer = _Writer(coded, odd._tails, coded)
+    assert sorted(writer._find_rows(6, 0, 1)) == [4, 5, 6]
+    assert sorted(writer._find_rows(0, 0, 1)) == [0, 1]
+    assert sorted(writer._find_rows(6, 1, 1)) == [4, 5, 6]
+    assert sorted(writer._find_rows(0, 1, 1)) == [0, 2]
