@@ -8,7 +8,8 @@ that is at most a twentieth of that of the number itself.
 
 The function is fitted to a sample of the rows. Sources are added one by one: the number
 that correlates most with what is left. Rows with large residuals, which may be errors,
-are then left out of a least squares fit, which is repeated with the rows that fit.
+are then left out of a least squares fit, which is repeated with the rows that fit. Rows
+without a logarithm, as with a quantity of 0, are left out of products.
 
 A residual is measured like the tail of a number (see `_surprise`): by its distance
 from the central 80 % of the residuals, in units of an exponential tail. A cell
@@ -188,9 +189,9 @@ def _find_formula(
     """Find the formula of number t; None if other numbers do not determine it."""
     best, least = None, 2 * _TIGHT
     for logarithmic, own in enumerate(scaled):
-        known = ~np.isnan(values[t])
-        if not own.usable[t] or np.isnan(own.values[t][known]).any():
+        if not own.usable[t]:
             continue
+        n_known = np.count_nonzero(~np.isnan(values[t]))
         chosen: list[int] = []
         left = own.clipped[t]
         while len(chosen) < min(_MOST_SOURCES, len(values) - 1):
@@ -198,8 +199,8 @@ def _find_formula(
             related[[t, *chosen]] = 0
             related[~own.usable] = 0
             chosen.append(int(np.nan_to_num(related).argmax()))
-            rows = known & ~np.isnan(own.values[chosen]).any(axis=0)
-            if related[chosen[-1]] == 0 or 2 * rows.sum() < known.sum():
+            rows = ~np.isnan(own.values[[t, *chosen]]).any(axis=0)
+            if related[chosen[-1]] == 0 or 2 * rows.sum() < n_known:
                 break
             if rows.sum() < _FEWEST_ROWS:
                 break

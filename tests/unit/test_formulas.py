@@ -37,6 +37,17 @@ def test_a_violated_product_is_named_with_the_numbers_that_give_it():
     assert not any("shipping" in one for one in texts)
 
 
+@pytest.mark.parametrize("factor", [0, -1])
+def test_a_product_is_found_although_some_rows_have_no_logarithm(factor):
+    orders = make_orders()
+    orders.loc[::50, ["quantity", "total"]] *= factor  # nothing sold, or returned
+    orders.loc[7, "total"] += 400
+    odd = ProximityOutliers().fit(orders)
+    expected = {one.feature: one.expected for one in odd.reasons(orders)[7]}
+    assert expected["total"] == f"{orders.loc[7, 'quantity'] * orders.loc[7, 'price']:g}"
+    assert (odd.score_cells(orders).loc[::50, "price"] < 5).all()
+
+
 def test_a_number_that_agrees_with_its_formula_scores_by_its_tail_only():
     orders = make_orders()
     odd = ProximityOutliers().fit(orders)
