@@ -248,13 +248,8 @@ def _unpack_matcher(
 ) -> tuple[Pairwise | Cascade, NDArray[np.int64], int]:
     """Rebuild the rule that estimates missing cells.
 
-    Returns
-    -------
-    Pairwise or Cascade
-    ndarray of shape (total bins,), int64
-        How often each bin was observed.
-    int
-        Number of fitted rows.
+    Also returns how often each bin was observed, of shape (total bins,), and the number
+    of fitted rows.
     """
     if state.values["matching"] == "cascade":
         rows, counts = _read_rows(state, n_bins)
@@ -376,15 +371,6 @@ def drop_rare(model: Model, min_count: int) -> Model:
     Counts of pairs below `min_count` are set to 0. A removed label is unknown to the
     new model, like a label that was never seen. Raises ValueError if a bin of numbers
     has fewer rows, and for a model that contains fitted rows.
-
-    Parameters
-    ----------
-    model : Model
-    min_count : int
-
-    Returns
-    -------
-    Model
     """
     matcher = model.matcher
     if isinstance(matcher, Cascade):

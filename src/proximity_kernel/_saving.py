@@ -352,24 +352,12 @@ def _unpack_options(cls: type[Any], packed: Mapping[str, Any]) -> dict[str, Any]
 
 
 def encode(value: Any, what: str) -> Any:
-    """Convert a value of an option or a model to JSON.
+    """Convert a value of an option or a model to JSON; `what` names it in messages.
 
     JSON has only text, numbers, true, false, null, lists and objects. Other types (a
     tuple, bytes, a date, a numpy array) become an object with one key, the name of the
     type.
 
-    Parameters
-    ----------
-    value
-    what : str
-        The name of the value in messages.
-
-    Returns
-    -------
-    None, bool, int, float, str, list or dict
-
-    Examples
-    --------
     >>> encode((1, 2.5, "a", b"b"), "it")
     {'tuple': [1, 2.5, 'a', {'bytes': 'Yg=='}]}
     """
@@ -392,8 +380,6 @@ def encode(value: Any, what: str) -> Any:
 def decode(value: Any) -> Any:
     """Convert JSON to a value; the inverse of `encode`.
 
-    Examples
-    --------
     >>> decode({"tuple": [1, 2.5, "a", {"bytes": "Yg=="}]})
     (1, 2.5, 'a', b'b')
     """
@@ -560,15 +546,9 @@ _TAGGED: dict[str, tuple[Callable[[Any], bool], Callable[[Any], Any], Any]] = {
 def write_estimator(
     estimator: Any, path: Any, notes: Mapping[str, Any] | None = None
 ) -> None:
-    """Write a fitted estimator to a file.
+    """Write a fitted estimator to a path or BytesIO.
 
-    Parameters
-    ----------
-    estimator : estimator of this library
-        Fitted.
-    path : str, path or BytesIO
-    notes : mapping, optional
-        JSON values that are kept beside the estimator.
+    `notes` are JSON values that are kept beside the estimator.
     """
     estimator = copy(estimator)  # another thread may fit it again
     check_is_fitted(estimator)
@@ -594,18 +574,9 @@ def write_estimator(
 def read_estimator(
     path: Any, find_class: Callable[[str], type[Any]]
 ) -> tuple[Any, dict[str, Any]]:
-    """Read an estimator and its notes.
+    """Read an estimator and its notes from a path or BytesIO.
 
-    Parameters
-    ----------
-    path : str, path or BytesIO
-    find_class : callable
-        Returns the class of a name, or raises `ModelFileError`.
-
-    Returns
-    -------
-    estimator
-    notes : dict
+    `find_class` returns the class of a name, or raises `ModelFileError`.
     """
     header, arrays, size = read_archive(path)
     name, notes = header.get("class"), header.get("notes")
@@ -632,15 +603,8 @@ def write_archive(
     """Write a model file completely, or not at all.
 
     The file is written in the same folder under another name, and then renamed. An
-    existing file stays until then.
-
-    Parameters
-    ----------
-    path : str, path or BytesIO
-    header : mapping
-        Values that JSON supports.
-    arrays : mapping of str to ndarray
-        Arrays of numbers or booleans.
+    existing file stays until then. `header` has values that JSON supports, and `arrays`
+    numbers or booleans.
     """
     text = json.dumps(header, allow_nan=False).encode("ascii")
     if isinstance(path, io.BytesIO):
@@ -666,18 +630,9 @@ def write_archive(
 
 
 def read_archive(path: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]], float]:
-    """Read the JSON values and arrays of a model file, or raise `ModelFileError`.
+    """Read the JSON values, arrays and size of a model file, or raise `ModelFileError`.
 
-    Parameters
-    ----------
-    path : str, path or BytesIO
-
-    Returns
-    -------
-    header : dict
-    arrays : dict of str to ndarray
-    size : float
-        Bytes of the file; infinity for a pickle, which is trusted anyway.
+    The size is infinite for a pickle (a BytesIO), which is trusted anyway.
     """
     pickled = isinstance(path, io.BytesIO)
     name = "The pickled model" if pickled else os.fspath(path)

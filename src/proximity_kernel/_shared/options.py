@@ -76,16 +76,8 @@ class FitOptions:
 def resolve_options(kernel: Any) -> FitOptions:
     """Check the parameters of a `ProximityKernel` and resolve the defaults.
 
-    With ``matching="cascade"``, None means the value that the paper uses.
-
-    Parameters
-    ----------
-    kernel : ProximityKernel
-        If `random_state` is a RandomState, one number is taken from it.
-
-    Returns
-    -------
-    FitOptions
+    With ``matching="cascade"``, None means the value that the paper uses. If
+    `random_state` is a RandomState, one number is taken from it.
     """
     check_kernel_options(kernel)
     n_bins, missingness = kernel.n_bins, kernel.missingness

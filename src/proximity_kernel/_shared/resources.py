@@ -53,29 +53,7 @@ def count_threads(n_jobs: int | None) -> int:
 def run_pieces(
     work: Callable[[int, int], object], n_items: int, piece: int, n_threads: int
 ) -> None:
-    """Call ``work(first, last)`` for pieces of ``range(n_items)``, on several threads.
-
-    Parameters
-    ----------
-    work : callable
-        Processes the items `first` to ``last - 1``.
-    n_items : int
-        Number of items.
-    piece : int
-        Items in a piece; small enough that an interrupt takes effect soon.
-    n_threads : int
-        Number of threads.
-
-    Examples
-    --------
-    >>> from proximity_kernel._shared.resources import run_pieces
-    >>> squares = [0] * 5
-    >>> def work(first, last):
-    ...     squares[first:last] = [i * i for i in range(first, last)]
-    >>> run_pieces(work, 5, piece=2, n_threads=2)
-    >>> squares
-    [0, 1, 4, 9, 16]
-    """
+    """Call ``work(first, last)`` for pieces of ``range(n_items)``, as `Threads.run`."""
     with Threads(n_threads) as threads:
         threads.run(work, n_items, piece)
 
@@ -83,12 +61,6 @@ def run_pieces(
 class Threads:
     """A pool of threads that is kept for several short loops.
 
-    Parameters
-    ----------
-    n_threads : int
-
-    Examples
-    --------
     >>> squares = [0] * 5
     >>> def work(first, last):
     ...     squares[first:last] = [i * i for i in range(first, last)]
@@ -111,7 +83,10 @@ class Threads:
             self._pool.shutdown(cancel_futures=True)
 
     def run(self, work: Callable[[int, int], object], n_items: int, piece: int) -> None:
-        """Call ``work(first, last)`` for pieces of ``range(n_items)`` on threads."""
+        """Call ``work(first, last)`` for pieces of ``range(n_items)`` on threads.
+
+        A piece has `piece` items, few enough that an interrupt takes effect soon.
+        """
         pieces = [(i, min(i + piece, n_items)) for i in range(0, n_items, piece)]
         if min(self._n_threads, len(pieces)) <= 1:
             for first, last in pieces:
@@ -142,15 +117,9 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def check_memory(n_bytes: int, what: str) -> None:
-    """Raise MemoryError if an array would be larger than the memory of the machine.
+    """Raise MemoryError if an array, `what`, would be larger than the machine's memory.
 
     Linux would allocate the array, and kill the process that fills it.
-
-    Parameters
-    ----------
-    n_bytes : int
-    what : str
-        The name of the array in the message.
     """
     memory = count_memory()
     if n_bytes > memory:

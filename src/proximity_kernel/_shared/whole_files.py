@@ -54,23 +54,11 @@ def _shorten(name: str) -> str:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces the target on exit, unless an error occurs.
 
-    A character device, a pipe, and the file that standard output goes to are written
-    to directly.
+    The file is empty and binary; an existing file is replaced by one with its
+    permissions and owner. A character device, a pipe, and the file that standard output
+    goes to are written to directly. Only such a device or pipe cannot be read, nor its
+    position set. A file that is read-only, a block device or a socket raises OSError.
 
-    Parameters
-    ----------
-    path : Path
-        An existing file is replaced; the new file has its permissions and owner. A file
-        that is read-only, a block device or a socket raises OSError.
-
-    Yields
-    ------
-    file
-        An empty binary file. Unless it is a device or a pipe, it can also be read, and
-        its position can be set.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with whole_file(Path(folder, "greeting.txt")) as file:
@@ -125,12 +113,9 @@ def check_replaceable(path: Path) -> os.stat_result | None:
 
 @contextmanager
 def private_like(inputs: Iterable[str | None]) -> Iterator[None]:
-    """Make new files readable only by the user, unless everybody may read all inputs.
+    """Make new files readable only by the user, unless everybody may read all `inputs`.
 
-    Parameters
-    ----------
-    inputs : iterable of str or None
-        Files that are read; ``"-"`` is standard input.
+    These are paths, or ``"-"`` for standard input; None is ignored.
     """
     modes = [_find_mode(one) for one in inputs if one]
     before = os.umask(0o077)

@@ -171,23 +171,11 @@ def read_columns(
 ) -> tuple[Column, ...]:
     """Read a table as typed columns.
 
-    Parameters
-    ----------
-    table : frame, array or list of rows, of shape (n_samples, n_features)
-        Any eager frame that narwhals supports, anything with `__array__`, or a list of
-        rows, each a list or tuple of cells. The columns of a float64 array are views of
-        the array.
-    categorical_features : "from_dtype", None, mask, indices or names
-        Columns to read as categorical in addition to columns of categorical dtype.
-    fitted : sequence of ColumnType, optional
-        The types of the fitted table, which the columns of `table` must match.
+    `table` has shape (n_samples, n_features): any eager frame that narwhals supports,
+    anything with `__array__`, or a list of rows. The columns of a float64 array are
+    views of the array. `categorical_features` (None, mask, indices or names) adds to
+    the columns of categorical dtype. With `fitted`, the columns must match these types.
 
-    Returns
-    -------
-    tuple of Column
-
-    Examples
-    --------
     >>> size, color = read_columns([[1.5, "red"], [None, "blue"], [2, None]])
     >>> size.type.kind, size.values.tolist()
     ('numeric', [1.5, nan, 2.0])
@@ -434,19 +422,8 @@ def _rank_labels(column: Column, labels: _Labels, order: _Labels) -> _Array:
 def find_family(cells: Collection[Any], header: Header, any_type: bool = False) -> str:
     """Find the family of all observed cells; raise an error if there are several.
 
-    Parameters
-    ----------
-    cells : collection of objects
-    header : Header
-    any_type : bool
-        Whether types without a family are allowed; the result is then the type's name.
+    With `any_type`, a type without a family is allowed, and the result is its name.
 
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> find_family([1, None, 2.5], Header("a", "column 'a'", False))
     'numbers'
     """
@@ -475,18 +452,8 @@ def examples(cells: Collection[Any]) -> dict[str, Any]:
 def number_cells(cells: _Array, family: str, header: Header) -> NDArray[np.float64]:
     """Convert cells of one family to floats, with NaN for missing cells.
 
-    Infinity, or a number too large for float64, raises ValueError.
-
-    Parameters
-    ----------
-    cells : ndarray of objects
-    family : {"numbers", "dates", "durations", "nothing"}
-        Durations become seconds, and dates the seconds since 1970 in UTC.
-    header : Header
-
-    Returns
-    -------
-    ndarray of float64
+    Durations become seconds, and dates the seconds since 1970 in UTC. Infinity, or a
+    number too large for float64, raises ValueError.
     """
     if family in ("dates", "durations"):
         counts = (_count_nanoseconds(cell, header) for cell in cells)
@@ -506,21 +473,9 @@ def number_cells(cells: _Array, family: str, header: Header) -> NDArray[np.float
 def label_cells(cells: Collection[Any], family: str, header: Header) -> _Codes:
     """Encode cells of one family as indices of labels; equal cells have one label.
 
-    Parameters
-    ----------
-    cells : collection of objects
-    family : str
-    header : Header
+    Returns the index of each cell's label, -1 if it is missing, and the distinct
+    labels, sorted; dates by time.
 
-    Returns
-    -------
-    codes : ndarray of int32
-        The index of each cell's label, -1 if it is missing.
-    labels : list
-        The distinct labels, sorted; dates by time.
-
-    Examples
-    --------
     >>> header = Header("a", "column 'a'", True)
     >>> noon = dt.datetime(2020, 1, 1, 12)
     >>> label_cells([noon, None, noon.date()], "dates", header)
@@ -649,14 +604,8 @@ def _count_nanoseconds(cell: Any, header: Header) -> int | None:
 def _count_steps(times: Any, header: Header) -> tuple[Any, int, int]:
     """Convert numpy times to whole steps of their dtype, such as 10 s of "m8[10s]".
 
+    Returns the number of steps, the nanoseconds per unit, and the units per step.
     Raises TypeError if the unit of the dtype has no fixed length.
-
-    Returns
-    -------
-    counts : ndarray or scalar, int64
-        Number of steps.
-    size, step : int
-        Nanoseconds per unit, and units per step.
     """
     dtype = times.dtype
     unit, step = np.datetime_data(dtype)
@@ -689,17 +638,6 @@ def select_column_rows(
 ) -> tuple[Column, ...]:
     """Select rows of columns by a mask, and drop the labels that no longer occur.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-    kept : ndarray of shape (n_samples,), bool
-
-    Returns
-    -------
-    tuple of Column
-
-    Examples
-    --------
     >>> columns = read_columns([["a"], ["b"], [None], ["c"]])
     >>> (column,) = select_column_rows(columns, np.array([False, True, True, True]))
     >>> column.labels, column.values.tolist()
@@ -723,19 +661,8 @@ def select_column_rows(
 
 
 def find_categorical(asked: Any, columns: Sequence[ColumnType | Header]) -> set[int]:
-    """Resolve `categorical_features` to column indices.
+    """Resolve `categorical_features` (None, mask, indices or names) to column indices.
 
-    Parameters
-    ----------
-    asked : "from_dtype", None, mask, indices or names
-    columns : sequence of ColumnType or Header
-
-    Returns
-    -------
-    set of int
-
-    Examples
-    --------
     >>> types = [ColumnType(name, "numeric", "numbers") for name in ("size", "color")]
     >>> find_categorical(["color"], types)
     {1}
@@ -771,22 +698,9 @@ def find_columns(
 ) -> dict[int, tuple[Any, Any]]:
     """Find the columns to which the keys of an option refer, by name or by position.
 
-    Parameters
-    ----------
-    option : str
-        The name of the option, for messages.
-    given : mapping
-        From names or positions of columns to values.
-    types : sequence of ColumnType or Header
-        The columns, with their names.
+    `option` is the name of the option, for messages. Returns a dict from the position
+    of each column to its key and its value.
 
-    Returns
-    -------
-    dict
-        From the position of each column to its key and its value.
-
-    Examples
-    --------
     >>> types = [ColumnType(name, "numeric", "numbers") for name in ("age", "size")]
     >>> find_columns("feature_weights", {"size": 2, 0: 3}, types)
     {1: ('size', 2), 0: (0, 3)}

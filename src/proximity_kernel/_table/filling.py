@@ -169,18 +169,9 @@ class Fill:
 def name_objects(cells: Sequence[Any]) -> str:
     """Name the common type of Python objects that are numbers or times, and their zone.
 
-    Parameters
-    ----------
-    cells : sequence of objects
+    Empty for other types, and if there is no common type. Times in several time zones
+    are in UTC.
 
-    Returns
-    -------
-    str
-        Empty for other types, and if there is no common type. Times in several time
-        zones are in UTC.
-
-    Examples
-    --------
     >>> name_objects([1, 2]), name_objects([1, 2.5]), name_objects([True])
     ('int', 'float', 'bool')
     """
@@ -272,18 +263,7 @@ def _find_zone(name: str) -> dt.tzinfo:
 
 
 def fill_table(table: Any, fills: Sequence[Fill]) -> Any:
-    """Fill the missing cells of a table, in a copy of it.
-
-    Parameters
-    ----------
-    table : frame, array or list of rows, of shape (n_samples, n_features)
-    fills : sequence of Fill, one per column
-
-    Returns
-    -------
-    frame, array or list of rows
-        Of the same type as `table`.
-    """
+    """Fill the missing cells of a table, with a `Fill` for each column, in a copy."""
     if _is_frame(table):
         return _fill_frame(table, fills)
     if isinstance(table, list | tuple):
@@ -294,15 +274,7 @@ def fill_table(table: Any, fills: Sequence[Fill]) -> Any:
 def make_uncertainty(table: Any, fills: Sequence[Fill]) -> Any:
     """Make a table of uncertainties, of the type of `table`; 0 for observed cells.
 
-    Parameters
-    ----------
-    table : frame, array or list of rows, of shape (n_samples, n_features)
-    fills : sequence of Fill, one per column
-
-    Returns
-    -------
-    frame, array or list of rows
-        Numbers; durations for numeric columns of times.
+    They are numbers; for numeric columns of times, durations.
     """
     columns = []
     for fill in fills:
@@ -316,14 +288,7 @@ def make_uncertainty(table: Any, fills: Sequence[Fill]) -> Any:
 def make_table(table: Any, columns: Sequence[_Array]) -> Any:
     """Make a table of new values, of the type of `table` and with its column names.
 
-    Parameters
-    ----------
-    table : frame, array or list of rows, of shape (n_samples, n_features)
-    columns : sequence of ndarray of shape (n_samples,), one per column
-
-    Returns
-    -------
-    frame, array or list of rows
+    Each of `columns` has shape (n_samples,).
     """
     if _is_frame(table):
         names = nw.from_native(table, eager_only=True).columns
@@ -338,17 +303,9 @@ def make_table(table: Any, columns: Sequence[_Array]) -> Any:
 def find_objects(table: Any, columns: Sequence[Column]) -> tuple[str, ...]:
     """Find the type of the cells of each column of Python objects or dates.
 
-    Parameters
-    ----------
-    table : frame, array or list of rows, of shape (n_samples, n_features)
-    columns : sequence of Column
-        The columns that were read from `table`.
-
-    Returns
-    -------
-    tuple of str, one per column
-        Such as "int", "datetime, Europe/Berlin" for Python's objects with a time zone,
-        "frame us, UTC" for a dtype; empty for other columns.
+    Such as "int", "datetime, Europe/Berlin" for Python's objects with a time zone,
+    "frame us, UTC" for a dtype; empty for other columns. `columns` were read from
+    `table`.
     """
     found = []
     for column, data in zip(columns, split_table(table).columns, strict=True):
@@ -378,19 +335,9 @@ def read_dtype(series: nw.Series[Any]) -> Any:
 
 
 def append_columns(table: Any, names: Sequence[str], columns: _Array) -> Any:
-    """Append columns of booleans to a copy of a table.
+    """Append columns of booleans, of shape (n_samples, n_new), to a copy of a table.
 
-    Parameters
-    ----------
-    table : frame, array or list of rows, of shape (n_samples, n_features)
-    names : sequence of str, of length n_new
-        Names of the new columns; only a frame uses them.
-    columns : ndarray of shape (n_samples, n_new), bool
-
-    Returns
-    -------
-    frame, array or list of rows
-        In an array of numbers, the new columns contain 0 and 1.
+    Only a frame uses their names. In an array of numbers, they contain 0 and 1.
     """
     if not len(names):
         return table
@@ -426,18 +373,8 @@ def select_columns(table: Any, kept: Sequence[int]) -> Any:
 def make_records(table: Any, columns: dict[str, _Array], labels: Sequence[Any]) -> Any:
     """Make a frame, structured array or list of tuples to match the type of `table`.
 
-    Parameters
-    ----------
-    table : frame, array or list of rows
-    columns : dict of str to ndarray
-        Name -> values; the columns may be longer or shorter than `table`.
-    labels : sequence
-        All values that the column "label" could have. Its type in a frame depends on
-        these, and not on the values that it has.
-
-    Returns
-    -------
-    frame, structured array or list of tuples
+    `columns` may be longer or shorter than `table`. The type of the column "label" in a
+    frame depends on `labels`, all values that it could have, and not on those it has.
     """
     if _is_frame(table):
         like = nw.from_native(table, eager_only=True).implementation
@@ -565,12 +502,8 @@ def _make_frame(frame: Any, names: Sequence[str], columns: Iterable[_Array]) -> 
 def _map_labels(fill: Fill, known: Sequence[Any]) -> tuple[list[Any], _Array]:
     """Find the filled labels among the labels of a column; append new labels.
 
-    Returns
-    -------
-    known : list
-        The labels of the column, then the new labels.
-    places : ndarray of shape (n_missing,), int64
-        Index into `known` of each filled label.
+    Returns all labels, and the index into them of each filled label, of shape
+    (n_missing,).
     """
     header = Header(fill.type.name, fill.type.place, named=True)
     known = list(known)

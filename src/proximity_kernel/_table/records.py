@@ -52,12 +52,7 @@ class Tabular:
         return "", self._list_columns()
 
     def to_frame(self) -> Any:
-        """Convert the result to a data frame of `library`.
-
-        Returns
-        -------
-        frame
-        """
+        """Convert the result to a data frame of `library`."""
         if self.library == "pandas":
             require("pandas", extra="cli")
         columns = self._list_columns()

@@ -50,17 +50,10 @@ _ADVICE = {
 
 
 def collect_table(table: Any, fitted: Sequence[str] = ()) -> Any:
-    """Convert a stream or one row to a frame; return any other table unchanged.
+    """Convert a stream to a pyarrow Table; return any other table unchanged.
 
-    Parameters
-    ----------
-    table : anything
-    fitted : sequence of str
-        The names at fit; a Series whose index has these names is one row.
-
-    Returns
-    -------
-    pyarrow Table for a stream, pandas frame for a row; else `table`
+    A Series of pandas whose index has the names at fit, `fitted`, is one row, and
+    becomes a frame.
     """
     try:
         frame = nw.from_native(table, pass_through=True, allow_series=True)
@@ -134,18 +127,8 @@ class Table:
 
 
 def split_table(table: Any) -> Table:
-    """Split a table into its columns.
+    """Split a frame, array or list of rows into its columns.
 
-    Parameters
-    ----------
-    table : frame, array or list of rows, of shape (n_samples, n_features)
-
-    Returns
-    -------
-    Table
-
-    Examples
-    --------
     >>> split_table([[1.5, "red"], [None, "blue"]]).columns
     [array([1.5, None], dtype=object), array(['red', 'blue'], dtype=object)]
     """
@@ -182,14 +165,10 @@ def split_table(table: Any) -> Table:
 
 
 def check_same_columns(table: Table, fitted: Sequence[str]) -> None:
-    """Raise ValueError unless a table has the fitted columns, in the fitted order.
+    """Raise ValueError unless a table has the columns `fitted`, in this order.
 
-    Parameters
-    ----------
-    table : Table
-    fitted : sequence of str
-        The names at fit. If an array was fitted (x0, x1 and so on), or this table has
-        no names, only the number of columns is compared.
+    If an array was fitted (x0, x1 and so on), or this table has no names, only the
+    number of columns is compared.
     """
     n_features = len(table.columns)
     unnamed = all(name == f"x{j}" for j, name in enumerate(fitted))

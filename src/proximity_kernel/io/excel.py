@@ -200,16 +200,10 @@ def _collect_cells(name: str, rows: Iterable[tuple[Any, Any]], start: int) -> An
     A small file may have many rows with two cells that are far apart, so the empty
     columns between them must not take memory.
 
-    Parameters
-    ----------
-    name : str
-        Of the file, for messages.
-    rows : iterable of (tuple, tuple)
-        For each row, its cells with the stored values of formulas, and its cells with
-        the text of formulas; the second tuple is empty if the file has no formulas.
-    start : int
-        Number of the first row. The index and the columns of the frame are the numbers
-        of the rows and columns in the sheet, from 0.
+    `rows` has, for each row, its cells with the stored values of formulas, and its
+    cells with the text of formulas, empty if the file has no formulas. `start` is the
+    number of the first row. The index and the columns of the frame are the numbers of
+    the rows and columns in the sheet, from 0.
     """
     columns: dict[int, list[Any]] = {}
     n_rows = n_looked_at = 0

@@ -153,17 +153,10 @@ def _decompress(name: str, data: bytes) -> bytes:
 
 
 def check_size(name: str, n_bytes: int, n_held: int = 0) -> None:
-    """Raise InputError if the decompressed content of a file is too large.
+    """Raise InputError if the decompressed content of a file has too many bytes.
 
-    Parameters
-    ----------
-    name : str
-        Of the file, for the message.
-    n_bytes : int
-        Size of the content.
-    n_held : int
-        Stored size of a Parquet or Arrow file, whose content may be 100 times as large;
-        0 for other types.
+    `n_held` is the stored size of a Parquet or Arrow file, whose content may be 100
+    times as large; 0 for other types.
     """
     if n_bytes > max(MAX_BYTES, _MAX_RATIO * n_held):
         remedy = "decompress it, and convert the table to Parquet, which is read"

@@ -37,25 +37,11 @@ def read_header(
     *,
     has_header: bool = False,
 ) -> tuple[int, list[str], list[str]]:
-    """Find the header rows of a table, and name its columns.
+    """Count header rows, and name the columns; also return what was assumed.
 
-    Parameters
-    ----------
-    file : str
-        Its name, for messages.
-    rows : sequence of sequence of str
-        First rows of the table, including the header.
-    options : ReadOptions
-        `header_rows` is inferred if it is None; `names` replace the names in the file.
-    has_header : bool
-        Whether the first row is a header even if its cells do not look like names.
-
-    Returns
-    -------
-    n_header : int
-        Number of header rows.
-    names : list of str
-    assumptions : list of str
+    `rows` are the first rows of the table, including the header, and `file` is its
+    name, for messages. The option `names` replaces the names in the file. With
+    `has_header`, the first row is a header even if its cells do not look like names.
     """
     n_header, doubts = options.header_rows, list[str]()
     if n_header is None:

@@ -352,21 +352,10 @@ def _is_with_one_unit(text: str) -> bool:
 def find_mixed_units(texts: Any, n_cells: NDArray[np.int64]) -> tuple[str, ...]:
     """Find the units of a column of numbers with several units, most frequent first.
 
-    Parameters
-    ----------
-    texts : iterable of str
-        Distinct strings. Strings without a digit are ignored.
-    n_cells : ndarray of shape (n_texts,)
-        Number of cells that hold each string.
+    Each of the distinct `texts` is in `n_cells` cells. Strings without a digit are
+    ignored. Empty if all numbers have the same unit, if a number has no known unit, or
+    if the units cannot be converted to each other.
 
-    Returns
-    -------
-    tuple of str
-        Empty if all numbers have the same unit, if a number has no known unit, or if
-        the units cannot be converted to each other.
-
-    Examples
-    --------
     >>> find_mixed_units(["3750 g", "3.8 kg", "4 kg"], np.array([1, 1, 1]))
     ('kg', 'g')
     """

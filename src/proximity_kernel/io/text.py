@@ -107,17 +107,9 @@ def _find_layout(
 ) -> tuple[str, list[str], FileLayout, list[str]]:
     """Infer the encoding, separator and header of a text, unless the options give them.
 
-    Titles and comments above the table are skipped.
-
-    Returns
-    -------
-    text : str
-        From the first line of the table on.
-    names : list of str
-        Of the columns.
-    layout : FileLayout
-        Its separator is not None.
-    assumptions : list of str
+    Titles and comments above the table are skipped. Returns the text from the first
+    line of the table on, the column names, the layout, whose separator is not None, and
+    what was assumed.
     """
     separator = SEPARATORS.get(options.sep or "", options.sep)
     text, encoding, assumptions = _decode(file, options.encoding)

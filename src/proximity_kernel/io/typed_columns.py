@@ -131,14 +131,8 @@ def infer_schema(
 ) -> tuple[Schema, str, list[str]]:
     """Infer how to read each column of a file.
 
-    Returns
-    -------
-    Schema
-    str
-        The decimal comma and the missing-value markers that were found, to append to
-        the size of the table.
-    list of str
-        What else was assumed, in sentences.
+    Also returns the decimal comma and the missing-value markers that were found, to
+    append to the size of the table, and what else was assumed, in sentences.
     """
     frame, names = parsed.frame, list(parsed.frame.columns)
     named = {
@@ -332,22 +326,9 @@ def convert_columns(
 ) -> tuple[Any, Any, list[str]]:
     """Convert the used columns of a file to float64, datetime64 or categorical.
 
-    Parameters
-    ----------
-    parsed : ParsedFile
-    schema : Schema
-    inferred : bool
-        Whether `schema` was inferred from these rows. If not, a column that does not
-        fit the schema raises InputError.
-
-    Returns
-    -------
-    frame : pandas.DataFrame of shape (n_rows, n_used)
-    missing : pandas.DataFrame of shape (n_rows, n_used), bool
-        Which cells are missing in the file. A string that does not parse is missing in
-        `frame` only.
-    list of str
-        What was assumed, in sentences.
+    Also returns which cells are missing in the file (a string that does not parse is
+    missing in the first frame only), and what was assumed, in sentences. If `schema`
+    was not `inferred` from these rows, a column that does not fit it raises InputError.
     """
     converter = _Converter(parsed.name, schema, inferred)
     used = [c for c in schema.columns if c.role == "used" and c.name in parsed.frame]

@@ -98,15 +98,9 @@ def _open_stream(path: str | None) -> Iterator[IO[bytes]]:
 
 
 def write_frame(frame: Any, path: str | None, file_format: str) -> None:
-    """Write a table of results to a file.
+    """Write a data frame to a file of a format in `FORMAT_OF_ENDING`.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    path : str or None
-        None is standard output.
-    file_format : str
-        A value of `FORMAT_OF_ENDING`.
+    The path None is standard output.
     """
     with open_writer(path, file_format) as append:
         append(frame)
@@ -116,18 +110,8 @@ def write_frame(frame: Any, path: str | None, file_format: str) -> None:
 def open_writer(path: str | None, file_format: str) -> Iterator[Append]:
     """Open a file of results, and yield a function that appends data frames.
 
-    Parameters
-    ----------
-    path : str or None
-        None is standard output.
-    file_format : str
-        A value of `FORMAT_OF_ENDING`. Formats that are not in `BATCHED_FORMATS` take a
-        single frame.
-
-    Yields
-    ------
-    callable
-        Appends a pandas.DataFrame.
+    `file_format` is a value of `FORMAT_OF_ENDING`; formats that are not in
+    `BATCHED_FORMATS` take a single frame. The path None is standard output.
     """
     binary = file_format in ("parquet", "arrow")
     if binary and path in (None, "-") and sys.stdout.isatty():
