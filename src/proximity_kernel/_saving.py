@@ -189,17 +189,10 @@ class ModelFileMixin:
 class State:
     """The state of a fitted estimator, as stored in a model file.
 
-    Attributes
-    ----------
-    values : dict
-        Values that JSON supports.
-    arrays : dict of str to ndarray
-        Arrays of numbers.
-    size : float
-        Bytes of the file that the state was read from; infinite for pickles.
-    needs : int
-        Bytes of memory that loading will take beyond the arrays; set when the estimator
-        is saved.
+    `values` are supported by JSON, `arrays` have numbers. `size` is the size of the
+    file that the state was read from, in bytes; infinite for pickles. `needs` is set
+    when the estimator is saved: the bytes of memory that loading will take beyond the
+    arrays.
     """
 
     values: dict[str, Any]

@@ -33,23 +33,10 @@ _PAPER_BINS = 4
 
 @dataclass(frozen=True)
 class FitOptions:
-    """The options of a fit, checked and with defaults resolved.
+    """The options of a `ProximityKernel` for a fit, checked, with defaults resolved.
 
-    Attributes
-    ----------
-    n_bins : int, "auto", "fine", sequence of these, or mapping from columns to these
-    matching : {"pairwise", "cascade"}
-    missingness : {"ignorable", "informative", "auto"} or mapping
-        The keys of a mapping are columns, which are checked when the columns are known.
-    categorical_features
-        As in `ProximityKernel`.
-    feature_weights
-        As in `ProximityKernel`; checked when the columns are known.
-    rarity : float
-    max_categories : int
-    seed : int
-        Seed for sampling rows.
-    n_threads : int
+    The columns that they name, and `feature_weights`, are checked when the columns are
+    known. `seed` is for sampling rows.
     """
 
     n_bins: Any

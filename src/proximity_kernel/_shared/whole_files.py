@@ -39,8 +39,8 @@ def is_device(path: Path) -> bool:
 def name_beside(path: Path) -> Path:
     """Make a new name for a temporary file, in the folder of a file or symlink target.
 
-    In the same folder, because a rename is atomic only within a file system. The name
-    is new each time, because other processes may be writing too.
+    A rename is atomic only within a file system. The name is new each time, because
+    other processes may be writing too.
     """
     return path.resolve().with_name(f".{_shorten(path.name)}.{uuid4().hex}.part")
 

@@ -1,11 +1,8 @@
-"""Fill the missing cells of a table; the result has the same type as the table.
+"""Fill the missing cells of a table, in a copy of the same type.
 
-A frame becomes a frame of the same library, an array an array, and a list of rows a
-list of rows. Columns keep their order, and their types if these can represent the
-values. Observed cells do not change. The caller's table is not modified.
-
-Values for a column of whole numbers are rounded. Booleans are true if the expected
-value is above one half. Times have the type and unit of the column.
+Columns keep their order, and their types if these can represent the values. Values for
+a column of whole numbers are rounded. Booleans are true if the expected value is above
+one half. Times have the type and unit of the column.
 
 A frame's column keeps its type even if narwhals has no name for the type (such as
 categories of any dtype, or nullable integers), so the code calls each library directly.
@@ -68,8 +65,7 @@ class Fill:
     ends : ndarray of shape (n_missing, 2), float64
         Where the interval of a number begins and ends.
     objects : str
-        The type of the cells at fit, if they were Python objects or dates, and the time
-        zone; see `find_objects`.
+        The type of the cells and the time zone at fit, by `find_objects`.
     """
 
     type: ColumnType

@@ -1,9 +1,9 @@
 """Split a table of any type into its columns, with their names.
 
-A table is a pandas, polars or pyarrow frame, a numpy array, or a list of lists. A frame
-is split into narwhals series and names, an array into views of its columns, and rows
-into columns of Python objects. Anything that is not a table, has no rows or no columns,
-or has two columns of the same name raises an error, with a remedy.
+A frame of pandas, polars or pyarrow is split into narwhals series and names, an array
+into views of its columns, and a list of rows into columns of Python objects. Anything
+that is not a table, has no rows or no columns, or has two columns of the same name
+raises an error, with a remedy.
 
 duckdb relations, ibis tables, and arrow readers and batches provide their rows by the
 arrow interface for streams, ``__arrow_c_stream__``. A reader can be read only once, so
@@ -75,14 +75,9 @@ def collect_table(table: Any, fitted: Sequence[str] = ()) -> Any:
 class Header:
     """What is known about a column before its values are read.
 
-    Attributes
-    ----------
-    name : str
-        The frame's column name, or "x3" for the column at index 3 of an array.
-    place : str
-        The column in messages: "column 'age'" or "column 3".
-    named : bool
-        Whether the column is listed in `categorical_features`.
+    `name` is the frame's column name, or "x3" for the column at index 3 of an array;
+    `place` the column in messages: "column 'age'" or "column 3". `named` says whether
+    the column is listed in `categorical_features`.
     """
 
     name: str
@@ -106,14 +101,10 @@ class Header:
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a table, not converted yet.
+    """The columns of a table, not converted yet: narwhals Series or arrays.
 
-    Attributes
-    ----------
-    columns : list of narwhals Series or ndarray, each of shape (n_samples,)
-        Views of the caller's memory where possible.
-    names : list of str or None
-        None if the table has no names, such as an array.
+    Each has shape (n_samples,), and is a view of the caller's memory where possible.
+    `names` is None if the table has no names, such as an array.
     """
 
     columns: list[Any]

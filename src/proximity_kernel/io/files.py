@@ -52,17 +52,10 @@ _TYPE_OF_ENDING = {
 
 @dataclass(frozen=True)
 class InputFile:
-    """The content of a file, not parsed yet.
+    """The content of a file, decompressed and not parsed yet; `name` is for messages.
 
-    Attributes
-    ----------
-    name : str
-        For messages.
-    type : {"text", "parquet", "arrow", "stream", "excel"}
-    data : bytes
-        Decompressed.
-    decoded : bool
-        Whether the buffer returned str, which is encoded as UTF-8 in `data`.
+    The type is "text", "parquet", "arrow", "stream" or "excel". `decoded` says whether
+    the buffer returned str, which is encoded as UTF-8 in `data`.
     """
 
     name: str

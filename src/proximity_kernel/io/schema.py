@@ -276,20 +276,11 @@ def _read_list(option: str, value: Any) -> tuple[Any, ...]:
 class ParsedFile:
     """The columns of a file, in which strings are not parsed as numbers or dates yet.
 
-    Attributes
-    ----------
-    name : str
-        Of the file, for messages.
-    source : pandas.DataFrame
-        The cells as stored in the file: strings as categoricals, Parquet and Arrow in
-        their Arrow types, Excel as Python objects. Includes rows that are totals.
-    frame : pandas.DataFrame
-        The same cells in a few dtypes, without totals. Strings, also strings that are
-        numbers or dates, are unordered categoricals, so that each distinct string is
-        parsed once.
-    layout : FileLayout
-    assumptions : tuple of str
-        What was assumed, in sentences.
+    `source` has the cells as stored in the file: strings as categoricals, Parquet and
+    Arrow in their Arrow types, Excel as Python objects. It includes rows that are
+    totals. `frame` has the same cells in a few dtypes, without totals. Strings, also
+    strings that are numbers or dates, are unordered categoricals, so that each distinct
+    string is parsed once. `name` is that of the file, for messages.
     """
 
     name: str
