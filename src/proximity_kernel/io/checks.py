@@ -505,15 +505,11 @@ def _advise_mark(frame: Any, code: float, columns: list[tuple[str, int]]) -> str
         cells = frame[name]
         is_number = cells.dtype.kind == "f"
         same = cells == (code if is_number else text)
-        if same.any() and not (is_number and _is_far(code, cells[~same])):
+        low, high = (cells[~same].min(), cells[~same].max()) if is_number else (0, 0)
+        is_far = is_number and max(low - code, code - high) > high - low
+        if same.any() and not is_far:
             return f"'{','.join(names)}={text}'"
     return text
-
-
-def _is_far(code: float, others: Any) -> bool:
-    """Whether a number is outside the other values' range by more than its width."""
-    low, high = others.min(), others.max()
-    return bool(max(low - code, code - high) > high - low)
 
 
 def _find_codes(values: Any) -> list[tuple[float, int]]:

@@ -83,10 +83,7 @@ def read_numbers(column: Column) -> Column:
 
     If some have leading zeros, as in the code 007, it is read as categories.
     """
-    form, has_zeros = _find_format(column, column.get_text())
-    if has_zeros:
-        return _read_leading_zeros(column)
-    return column.read_as("numbers", form)
+    return _read_with_unit(column, column.get_text(), "")
 
 
 def read_numbers_with_unit(column: Column) -> Column:
@@ -95,10 +92,7 @@ def read_numbers_with_unit(column: Column) -> Column:
     unit = find_unit(text.values)
     has_unit = np.array([unit in one for one in text.values], bool)
     only_if(unit and text.is_mostly(has_unit, _MIN_WITH_UNIT))
-    form, has_zeros = _find_format(column, remove_unit(text, unit))
-    if has_zeros:
-        return _read_leading_zeros(column)
-    return _read_with_unit(column, form, unit)
+    return _read_with_unit(column, text, unit)
 
 
 def read_mixed_units(column: Column) -> Column:
@@ -127,21 +121,24 @@ def read_numbers_mostly_with_unit(column: Column) -> Column:
     only_if(len(unit) > 1 or not unit.isalpha())  # codes, such as 2a and 3b
     has_unit = np.array([one == unit for one in units])
     least = _MIN_NUMERIC if named else _MIN_ONE_UNIT
-    is_number = np.array([_is_with_one_unit(one) for one in text.values])
+    is_number = np.array([one is not None for one in units])
     only_if(text.count(has_unit) >= least * text.count(is_number))
+    return _read_with_unit(column, text, unit)
+
+
+def _read_with_unit(column: Column, text: TextColumn, unit: str) -> Column:
+    """Read a column as numbers with a unit or "", and report how many cells lack it.
+
+    With leading zeros it is read as categories, and this is reported.
+    """
     form, has_zeros = _find_format(column, remove_unit(text, unit))
     if has_zeros:
-        return _read_leading_zeros(column)
-    return _read_with_unit(column, form, unit)
-
-
-def _read_with_unit(column: Column, form: str, unit: str) -> Column:
-    """Read a column as numbers with a unit, and report how many cells lack the unit."""
-    text = column.get_text()
-    is_bare = [_is_with_one_unit(one) and not _split_unit(one) for one in text.values]
-    n_bare = text.count(np.array(is_bare))
-    lack = f", which {counted(n_bare, 'cell')} lack" if n_bare else ""
-    column = column.listed_as("read as numbers, without the unit", f"{unit}{lack}")
+        zeros = ": numbers with leading zeros, read as categories"
+        return column.with_remark(zeros).read_as("categories")
+    if unit:
+        n_bare = text.count(np.array([_split_unit(one) == "" for one in text.values]))
+        lack = f", which {counted(n_bare, 'cell')} lack" if n_bare else ""
+        column = column.listed_as("read as numbers, without the unit", f"{unit}{lack}")
     return column.read_as("numbers", form, unit)
 
 
@@ -153,12 +150,6 @@ def has_numbers(column: Column) -> bool:
             read(named)
             return True
     return False
-
-
-def _read_leading_zeros(column: Column) -> Column:
-    """Read a column of numbers with leading zeros as categories, and report this."""
-    zeros = ": numbers with leading zeros, read as categories"
-    return column.with_remark(zeros).read_as("categories")
 
 
 def count_numbers(column: Column) -> int:
@@ -332,21 +323,14 @@ def find_unit(texts: Any) -> str:
     return unit
 
 
-def _split_unit(text: str) -> str:
-    """Return the unit or currency of a number in a string; empty if it has none or two.
+def _split_unit(text: str) -> str | None:
+    """Return the unit or currency of a number, "" without one; None for other strings.
 
-    >>> _split_unit("5 kg"), _split_unit("$5"), _split_unit("5")
-    ('kg', '$', '')
+    >>> _split_unit("5 kg"), _split_unit("$5"), _split_unit("5"), _split_unit("$5 kg")
+    ('kg', '$', '', None)
     """
     found = re.fullmatch(_WITH_UNIT, text)
-    before, after = found.groups("") if found else ("", "")
-    return "" if before and after else before or after
-
-
-def _is_with_one_unit(text: str) -> bool:
-    """Whether a string is a number with at most one unit or currency."""
-    found = re.fullmatch(_WITH_UNIT, text)
-    return found is not None and not all(found.groups(""))
+    return None if found is None or all(found.groups("")) else "".join(found.groups(""))
 
 
 def find_mixed_units(texts: Any, n_cells: NDArray[np.int64]) -> tuple[str, ...]:

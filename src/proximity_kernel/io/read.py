@@ -336,14 +336,12 @@ def open_large_table(
 
     given = ReadOptions(**options)
     given.check_file_type(path, file.type)
-    if given.where is not None:
-        raise InputError(
-            "`where`: rows can be selected only in a table that is read at once."
-        )
-    if given.fill_down:
-        raise InputError(
-            "`fill_down`: cells can be filled only in a table that is read at once."
-        )
+    impossible = {"where": "rows can be selected", "fill_down": "cells can be filled"}
+    for option, what in impossible.items():
+        if getattr(given, option):
+            raise InputError(
+                f"`{option}`: {what} only in a table that is read at once."
+            )
     first = next(file.read()).slice(0, SAMPLE_ROWS)
     sample = file.convert(first, 0)
     earlier, marks = schema is not None, ""

@@ -117,8 +117,7 @@ class Schema:
             marks = None if marks is None else tuple(marks)
             return ColumnSchema(**column | {"missing": marks, "order": order})
 
-        columns = map(restore, data["columns"])
-        return cls(tuple(columns), tuple(data["missing"]))
+        return cls(tuple(map(restore, data["columns"])), tuple(data["missing"]))
 
 
 @dataclass(frozen=True)
@@ -195,10 +194,9 @@ class ReadOptions:
 
     def check_file_type(self, name: str, file_type: str) -> None:
         """Raise InputError if a given option does not apply to the type of the file."""
-        known = dict.fromkeys(chain(*_LAYOUT_OPTIONS.values()))
-        given = [option for option in known if getattr(self, option) is not None]
-        for option in given:
-            if option not in _LAYOUT_OPTIONS.get(file_type, ()):
+        fitting = _LAYOUT_OPTIONS.get(file_type, ())
+        for option in chain(*_LAYOUT_OPTIONS.values()):
+            if getattr(self, option) is not None and option not in fitting:
                 raise InputError(
                     f"`{option}`: {name} is {file_type}, and the option does not apply "
                     "to this type; leave it out."
@@ -239,8 +237,11 @@ def _is_whole(value: Any) -> bool:
 
 
 _CHECKS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
-    (_FLAGS, "True or False", lambda value: type(value).__name__ in _BOOLEANS),
-    (("day_first",), "True or False", lambda value: type(value).__name__ in _BOOLEANS),
+    (
+        (*_FLAGS, "day_first"),
+        "True or False",
+        lambda value: type(value).__name__ in _BOOLEANS,
+    ),
     (("header_rows", "skip_rows"), "a whole number, at least 0", _is_whole),
     (("encoding", "sheet", "where"), "text", _is_text),
     (
