@@ -390,11 +390,6 @@ def _is(kind: type) -> Callable[[Any], bool]:
     return lambda value: type(value) is kind
 
 
-def _is_scalar_type(value: Any) -> bool:
-    """Whether a value is a type of numbers, such as ``np.float32``."""
-    return isinstance(value, type) and issubclass(value, np.number | np.bool_ | float)
-
-
 def _is_pandas(name: str) -> Callable[[Any], bool]:
     """Return a predicate for objects of a pandas class, without importing pandas."""
     return lambda value: (
@@ -447,11 +442,9 @@ def _read_moment(parts: Any) -> Any:
 
 def _is_list_like(value: Any) -> bool:
     """Whether a value can be saved as a list: a series, an index, a range, a set."""
-    return (
-        hasattr(value, "__iter__")
-        and not isinstance(value, str)
-        and (hasattr(value, "__getitem__") or isinstance(value, set | frozenset))
-    )
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        return False
+    return hasattr(value, "__getitem__") or isinstance(value, set | frozenset)
 
 
 def _fits_array(value: Any) -> bool:
@@ -500,7 +493,7 @@ _TAGGED: dict[str, tuple[Callable[[Any], bool], Callable[[Any], Any], Any]] = {
     "time": (_is(dt.time), dt.time.isoformat, dt.time.fromisoformat),
     "dtype": (lambda value: isinstance(value, np.dtype), lambda d: d.str, np.dtype),
     "scalar type": (
-        _is_scalar_type,
+        lambda v: isinstance(v, type) and issubclass(v, np.number | np.bool_ | float),
         lambda value: np.dtype(value).str,
         lambda text: np.dtype(text).type,
     ),
@@ -729,10 +722,10 @@ def _check_seal(file: BinaryIO, name: Any) -> None:
 def _check_entries(archive: zipfile.ZipFile, size: int) -> None:
     """Raise ValueError if an entry is compressed, or all are larger than the file."""
     entries = archive.infolist()
-    stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
-    check(stored, "it is compressed")
-    small = sum(entry.file_size for entry in entries) <= size
-    check(small, "its entries are larger than the file")
+    kinds = {entry.compress_type for entry in entries}
+    check(kinds == {zipfile.ZIP_STORED}, "it is compressed")
+    total = sum(entry.file_size for entry in entries)
+    check(total <= size, "its entries are larger than the file")
 
 
 def _read_header(archive: zipfile.ZipFile, name: Any) -> dict[str, Any]:

@@ -71,15 +71,9 @@ _FAMILIES: dict[str, tuple[type, ...]] = {
 _SECOND = 10**9  # nanoseconds
 _DAY = 86400 * _SECOND
 _UNITS = {
-    "W": 7 * _DAY,
-    "D": _DAY,
-    "h": 3600 * _SECOND,
-    "m": 60 * _SECOND,
-    "s": _SECOND,
-    "ms": 10**6,
-    "us": 1000,
-    "ns": 1,
-}
+    "W": 7 * _DAY, "D": _DAY, "h": 3600 * _SECOND, "m": 60 * _SECOND, "s": _SECOND,
+    "ms": 10**6, "us": 1000, "ns": 1,
+}  # fmt: skip
 _EPOCH, _FIRST = dt.date(1970, 1, 1), dt.datetime(1970, 1, 1)
 
 
@@ -323,12 +317,18 @@ def _read_labels(series: nw.Series[Any], header: Header) -> Column:
 
 
 def _read_array(values: _Array, header: Header) -> Column:
-    """Read an array that has no infinity as a column; its dtype decides the kind."""
+    """Read an array that has no infinity as a column.
+
+    Its dtype decides the kind; that of objects follows from the observed cells.
+    """
     kind = values.dtype.kind
-    if kind in "SUT":
-        values = _decode_text(values, header)
     if kind in "OSUT":
-        return _read_objects(values, header)
+        cells = values if kind == "O" else _decode_text(values, header)
+        family = find_family(cells, header)
+        if family == "text" or header.named:
+            coded = label_cells(cells, family, header)
+            return _make_categorical(*coded, family, header, unasked=not header.named)
+        return _make_numeric(number_cells(cells, family, header), family, header)
     if kind not in "biufmM":
         what = "complex" if kind == "c" else f"dtype {values.dtype}"
         header.refuse({what: values[0]})
@@ -344,15 +344,6 @@ def _read_array(values: _Array, header: Header) -> Column:
     observed = ~np.isnan(values)
     coded = label_numbers(values[observed], observed)
     return _make_categorical(*coded, family, header)
-
-
-def _read_objects(cells: _Array, header: Header) -> Column:
-    """Read an array of objects as a column; its observed cells decide the kind."""
-    family = find_family(cells, header)
-    if family == "text" or header.named:
-        coded = label_cells(cells, family, header)
-        return _make_categorical(*coded, family, header, unasked=not header.named)
-    return _make_numeric(number_cells(cells, family, header), family, header)
 
 
 def _decode_text(values: _Array, header: Header) -> _Array:
@@ -379,8 +370,11 @@ def _decode_text(values: _Array, header: Header) -> _Array:
 def _match_fitted_type(column: Column, fitted: ColumnType) -> Column:
     """Convert a column to its fitted type; raise ValueError if its type differs."""
     found = column.type
-    if NOTHING in (found.family, fitted.family):
-        return _make_placeholder(column.observed, fitted)
+    if NOTHING in (found.family, fitted.family):  # one value for all observed cells
+        if fitted.kind == "numeric":
+            return Column(fitted, np.where(column.observed, 0.0, np.nan))
+        codes = np.where(column.observed, np.int32(0), np.int32(-1))
+        return Column(fitted, codes, ("unknown",) if column.observed.any() else ())
     if replace(found, name=fitted.name) == fitted:
         return replace(column, type=fitted)
     labels = found.order or column.labels
@@ -393,23 +387,11 @@ def _match_fitted_type(column: Column, fitted: ColumnType) -> Column:
     )
 
 
-def _make_placeholder(observed: NDArray[np.bool_], fitted: ColumnType) -> Column:
-    """Make a column of the fitted type with one value for all observed cells.
-
-    It is used if no cell is observed in this table, or no cell was observed at fit.
-    """
-    if fitted.kind == "numeric":
-        return Column(fitted, np.where(observed, 0.0, np.nan))
-    labels = ("unknown",) if observed.any() else ()
-    return Column(fitted, np.where(observed, np.int32(0), np.int32(-1)), labels)
-
-
 def _rank_labels(column: Column, labels: _Labels, order: _Labels) -> _Array:
     """Replace labels by ranks in the fitted order; raise ValueError for a new label."""
     codes = np.where(column.observed, column.values, -1).astype(np.intp)
-    if lost := [
-        labels[k] for k in np.unique(codes) if k >= 0 and labels[k] not in order
-    ]:
+    present = [labels[k] for k in np.unique(codes[codes >= 0])]
+    if lost := [label for label in present if label not in order]:
         raise ValueError(
             f"{column.type.place} has labels without a rank in the fitted order "
             f"{order}: {lost}; replace these labels by labels of that order, or fit "

@@ -55,17 +55,12 @@ def collect_table(table: Any, fitted: Sequence[str] = ()) -> Any:
     A Series of pandas whose index has the names at fit, `fitted`, is one row, and
     becomes a frame.
     """
-    try:
-        frame = nw.from_native(table, pass_through=True, allow_series=True)
-    except DuplicateError:
-        return table  # `split_table` raises an error with the names
-    if isinstance(frame, nw.DataFrame) or isinstance(table, type):
-        return table
-    if isinstance(frame, nw.Series):
-        if not frame.implementation.is_pandas():
-            return table
+    frame = _wrap_frame(table)
+    if isinstance(frame, nw.Series) and frame.implementation.is_pandas():
         row = [str(name) for name in table.index] == list(fitted)
         return table.to_frame().T.infer_objects() if row else table
+    if isinstance(frame, nw.DataFrame | nw.Series | type):
+        return table
     if hasattr(table, "__arrow_c_stream__"):
         return require("pyarrow", extra="cli").table(table)
     return table
@@ -134,7 +129,10 @@ def split_table(table: Any) -> Table:
     if isinstance(frame, nw.Series):
         _check_shape((len(frame),))
     if isinstance(frame, nw.DataFrame):
-        return _split_frame(frame)
+        _check_shape(frame.shape)
+        names = [str(name) for name in frame.columns]  # in pandas, 1 and "1" differ
+        _check_unique(names)
+        return Table([_unwrap_series(series) for series in frame.iter_columns()], names)
     if hasattr(table, "tocsr"):
         raise TypeError("The table is sparse; make it dense with .toarray() first.")
     if isinstance(table, list | tuple):
@@ -202,14 +200,6 @@ def _wrap_frame(table: Any) -> Any:
         names = getattr(table, "column_names", None)
         _check_unique(table.columns if names is None else names)
         raise
-
-
-def _split_frame(frame: nw.DataFrame[Any]) -> Table:
-    """Split a frame into series; raise ValueError if two columns have one name."""
-    _check_shape(frame.shape)
-    names = [str(name) for name in frame.columns]  # in pandas, 1 and "1" differ
-    _check_unique(names)
-    return Table([_unwrap_series(series) for series in frame.iter_columns()], names)
 
 
 def _unwrap_series(series: Any) -> Any:
@@ -304,7 +294,12 @@ def _split_array(table: Any) -> list[_Array]:
     _check_shape(array.shape)
     array = narrow_floats(array)
     if masked:
-        array = _fill_masked(array, np.ma.getmaskarray(table))
+        missing = {"f": np.nan, "c": np.nan, "m": "NaT", "M": "NaT"}.get(
+            array.dtype.kind
+        )
+        # Integers, booleans and text cannot represent a missing cell.
+        array = array.astype(array.dtype if missing else object)
+        array[np.ma.getmaskarray(table)] = missing
     if array.dtype.kind == "f":
         places = [f"column {j}" for j in range(array.shape[1])]
         # Blocks of rows need no large mask, and read row-major memory only once.
@@ -312,16 +307,6 @@ def _split_array(table: Any) -> list[_Array]:
         for start in range(0, len(array), step):
             check_finite(array[start : start + step], places)
     return list(array.T)
-
-
-def _fill_masked(array: _Array, mask: NDArray[np.bool_]) -> _Array:
-    """Copy an array, with NaN, NaT or None in the masked cells."""
-    missing = {"f": np.nan, "c": np.nan, "m": "NaT", "M": "NaT"}
-    kind = array.dtype.kind
-    # Integers, booleans and text cannot represent a missing cell.
-    filled = array.copy() if kind in missing else array.astype(object)
-    filled[mask] = missing.get(kind)
-    return filled
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:

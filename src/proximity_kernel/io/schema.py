@@ -23,7 +23,6 @@ _LISTS = (
     "missing", "ids", "only", "drop", "categorical", "numeric", "fill_down", "names",
 )  # fmt: skip
 _FLAGS = ("default_missing", "ignore_case", "keep_totals")
-_BOOLEANS = ("bool", "bool_")  # names of the types, because of numpy's
 # Options about the layout of a file; a type of file that is not named here has none.
 _LAYOUT_OPTIONS = {
     "text": ("sep", "encoding", "names", "header_rows", "skip_rows"),
@@ -215,6 +214,10 @@ def _refuse(option: str, allowed: str, value: Any) -> InputError:
     return InputError(f"`{option}` must be {allowed}; got {value!r}.")
 
 
+def _is_boolean(value: Any) -> bool:
+    return type(value).__name__ in ("bool", "bool_")  # numpy's, too
+
+
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value != ""
 
@@ -231,17 +234,11 @@ def _is_encoding(name: str) -> bool:
 
 def _is_whole(value: Any) -> bool:
     """Whether a value is a whole number, at least 0, and no boolean."""
-    if type(value).__name__ in _BOOLEANS or not isinstance(value, Integral):
-        return False
-    return int(value) >= 0
+    return isinstance(value, Integral) and not _is_boolean(value) and int(value) >= 0
 
 
 _CHECKS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
-    (
-        (*_FLAGS, "day_first"),
-        "True or False",
-        lambda value: type(value).__name__ in _BOOLEANS,
-    ),
+    ((*_FLAGS, "day_first"), "True or False", _is_boolean),
     (("header_rows", "skip_rows"), "a whole number, at least 0", _is_whole),
     (("encoding", "sheet", "where"), "text", _is_text),
     (

@@ -211,7 +211,7 @@ def _decode_runs_and_views(name: str, table: Any) -> Any:
         column = table[j]
         if pa.types.is_run_end_encoded(field.type):
             check_size(name, _count_decoded_bytes(column))
-            parts = map(compute.run_end_decode, column.chunks)
+            parts = [compute.run_end_decode(chunk) for chunk in column.chunks]
             column = pa.chunked_array(parts, field.type.value_type)
         elif field.type in _VIEWS:
             parts = [
