@@ -222,8 +222,11 @@ def _pack_matcher(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         return {"matching": "cascade"}, {"rows": maps.rows, "counts": maps.counts}
     counts = matcher.counts
     pairs = counts.pairs
-    names = {"totals": counts.totals, "marginals": counts.marginals}
-    arrays: dict[str, NDArray[Any]] = {**names, "weights": matcher.weights}
+    arrays = {
+        "totals": counts.totals,
+        "marginals": counts.marginals,
+        "weights": matcher.weights,
+    }
     if counts.sources is not None and counts.kept is not None:
         arrays |= {"sources": counts.sources, "kept": counts.kept}
     else:
@@ -274,8 +277,7 @@ def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> Pair
     marginals = _read_totals(state, "marginals", n_bins, n_samples)
     pairs = state.arrays["pairs"]
     check(pairs.dtype.kind in "uf", "invalid counts of pairs")
-    if pairs.dtype.kind == "u":
-        check(int(pairs.max(initial=0)) <= n_samples, "invalid counts of pairs")
+    if pairs.dtype.kind == "u":  # numbers too large become negative
         pairs = pairs.astype(np.int64)
     pairs = _check_counts(pairs, "counts of pairs", pairs.ndim)
     check(pairs.max(initial=0) <= n_samples, "invalid counts of pairs")
@@ -303,10 +305,7 @@ def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> Pair
 
 
 def _check_counts(counts: NDArray[Any], name: str, ndim: int) -> NDArray[Any]:
-    """Return counts of rows; raise ValueError unless they are at least 0 and finite.
-
-    Counts are float64 if rows have fractions as weights, else int64.
-    """
+    """Return counts of rows: int64 or, of fractions, float64; finite and at least 0."""
     check(counts.ndim == ndim, f"{name} have {counts.ndim} dimensions")
     check(counts.dtype in (np.int64, np.float64), f"{name} are {counts.dtype}")
     good = is_finite(counts) and (counts >= 0).all()

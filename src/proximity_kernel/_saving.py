@@ -266,8 +266,8 @@ def unpack_sparse(state: State, dtype: Any, n_columns: int) -> sp.csr_array:
     indptr = state.array("indptr", np.int64)
     rising = len(indptr) and indptr[0] == 0 and (np.diff(indptr) >= 0).all()
     check(rising, "invalid rows of a sparse matrix")
-    check(indptr[-1] == len(indices) == len(data), "invalid entries of a sparse matrix")
-    check(is_finite(data) and (data >= 0).all(), "invalid entries of a sparse matrix")
+    good = indptr[-1] == len(indices) == len(data) and is_finite(data)
+    check(good and (data >= 0).all(), "invalid entries of a sparse matrix")
     inside = (indices >= 0) & (indices < n_columns)
     check(inside.all(), "invalid columns of a sparse matrix")
     starts = np.zeros(len(indices) + 1, bool)
@@ -532,10 +532,7 @@ _TAGGED: dict[str, tuple[Callable[[Any], bool], Callable[[Any], Any], Any]] = {
 def write_estimator(
     estimator: Any, path: Any, notes: Mapping[str, Any] | None = None
 ) -> None:
-    """Write a fitted estimator to a path or BytesIO.
-
-    `notes` are JSON values that are kept beside the estimator.
-    """
+    """Write a fitted estimator, and JSON values as `notes`, to a path or BytesIO."""
     estimator = copy(estimator)  # another thread may fit it again
     check_is_fitted(estimator)
     state = pack_estimator(estimator)
@@ -588,9 +585,7 @@ def write_archive(
 ) -> None:
     """Write a model file completely, or not at all.
 
-    The file is written in the same folder under another name, and then renamed. An
-    existing file stays until then. `header` has values that JSON supports, and `arrays`
-    numbers or booleans.
+    `header` has values that JSON supports, and `arrays` numbers or booleans.
     """
     text = json.dumps(header, allow_nan=False).encode("ascii")
     if isinstance(path, io.BytesIO):

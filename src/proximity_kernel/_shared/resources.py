@@ -53,7 +53,10 @@ def count_threads(n_jobs: int | None) -> int:
 def run_pieces(
     work: Callable[[int, int], object], n_items: int, piece: int, n_threads: int
 ) -> None:
-    """Call ``work(first, last)`` for pieces of ``range(n_items)``, as `Threads.run`."""
+    """Call ``work(first, last)`` for pieces of ``range(n_items)``, on several threads.
+
+    A piece has `piece` items, few enough that an interrupt takes effect soon.
+    """
     with Threads(n_threads) as threads:
         threads.run(work, n_items, piece)
 
@@ -83,10 +86,7 @@ class Threads:
             self._pool.shutdown(cancel_futures=True)
 
     def run(self, work: Callable[[int, int], object], n_items: int, piece: int) -> None:
-        """Call ``work(first, last)`` for pieces of ``range(n_items)`` on threads.
-
-        A piece has `piece` items, few enough that an interrupt takes effect soon.
-        """
+        """Call ``work(first, last)`` for pieces of ``range(n_items)`` on threads."""
         pieces = [(i, min(i + piece, n_items)) for i in range(0, n_items, piece)]
         if min(self._n_threads, len(pieces)) <= 1:
             for first, last in pieces:
@@ -98,10 +98,7 @@ class Threads:
             done.result()
 
 
-@cache
-def _find_blas() -> ThreadpoolController:
-    """Find the loaded BLAS libraries; cached, because that takes milliseconds."""
-    return ThreadpoolController()
+_find_blas = cache(ThreadpoolController)  # to find BLAS takes milliseconds
 
 
 @contextmanager

@@ -54,10 +54,9 @@ def _shorten(name: str) -> str:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces the target on exit, unless an error occurs.
 
-    The file is empty and binary; an existing file is replaced by one with its
-    permissions and owner. A character device, a pipe, and the file that standard output
-    goes to are written to directly. Only such a device or pipe cannot be read, nor its
-    position set. A file that is read-only, a block device or a socket raises OSError.
+    An existing file is replaced by one with its permissions and owner. A character
+    device or a pipe, which can only be written, and the file that standard output goes
+    to are written to directly. `check_replaceable` says what raises OSError.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

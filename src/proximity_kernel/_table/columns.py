@@ -85,28 +85,19 @@ FORMS: tuple[Form, ...] = ("boolean", "whole", "decimal")
 class ColumnType:
     """The type of a column, which a later table must match.
 
-    Attributes
-    ----------
-    name : str
-        The frame's column name, or "x3" for the column at index 3 of an array.
-    kind : {"numeric", "categorical"}
-    family : str
-        What the cells or labels are: "numbers" (booleans too), "text", "dates" or
-        "durations"; "nothing" if no cell is observed. For labels of another type it is
-        the name of that type, such as "Interval".
-    order : tuple of labels or None
-        The labels of an ordered categorical, the lowest first, written as in
-        `Column.labels`. None for any other column.
-    place : str
-        The column in messages: "column 'age'" or "column 3". Ignored by ``==``.
-    unasked : bool
-        Whether the column is text that is read as categorical although neither its
-        dtype nor `categorical_features` asks for that. Ignored by ``==``.
-    rounded : bool
-        Whether different cells became the same float64. Ignored by ``==``.
-    form : {"boolean", "whole", "decimal"}
-        Whether the numbers observed at fit are all booleans or all whole; dates are
-        whole if none has a time of day. "decimal" if neither. Ignored by ``==``.
+    `name` is the frame's column name, or "x3" for the column at index 3 of an array.
+    `family` is what the cells or labels are: "numbers" (booleans too), "text", "dates"
+    or "durations"; "nothing" if no cell is observed. For labels of another type it is
+    the name of that type, such as "Interval". `order` has the labels of an ordered
+    categorical, the lowest first, written as in `Column.labels`; it is None for any
+    other column.
+
+    The rest is ignored by ``==``. `place` is the column in messages: "column 'age'" or
+    "column 3". `unasked` says whether the column is text that is read as categorical
+    although neither its dtype nor `categorical_features` asks for that, and `rounded`
+    whether different cells became the same float64. `form` says whether the numbers
+    observed at fit are all booleans or all whole; dates are whole if none has a time of
+    day.
     """
 
     name: str
@@ -132,17 +123,14 @@ class ColumnType:
 class Column:
     """One typed column of a table.
 
-    Attributes
-    ----------
-    type : ColumnType
-    values : ndarray of shape (n_samples,), float64 or int32
-        Numeric: float64, NaN is missing; never written to, because it can be a view of
-        the caller's memory. Categorical: int32, index into `labels`, -1 is missing.
-    labels : tuple
-        The distinct observed labels of a categorical column, sorted: text, numbers,
-        durations in seconds, dates as ISO text in UTC ("2020-01-01" at midnight, else
-        "2020-01-01T12:00:00"). If no cell was observed at fit, the only label is
-        "unknown".
+    `values` has shape (n_samples,). Numeric: float64, NaN is missing; never written to,
+    because it can be a view of the caller's memory. Categorical: int32, index into
+    `labels`, -1 is missing.
+
+    `labels` are the distinct observed labels of a categorical column, sorted: text,
+    numbers, durations in seconds, dates as ISO text in UTC ("2020-01-01" at midnight,
+    else "2020-01-01T12:00:00"). If no cell was observed at fit, the only label is
+    "unknown".
     """
 
     type: ColumnType
@@ -227,10 +215,7 @@ def _holds_booleans(data: Any, values: NDArray[np.float64]) -> bool:
 
 
 def mark_whole(found: ColumnType, values: NDArray[np.float64]) -> ColumnType:
-    """Return a column's type, of form "whole" if all its numbers or days are whole.
-
-    This reads all values, so it is done only at fit.
-    """
+    """Set the form of a type to "whole" if all values are; this reads all of them."""
     known = found.family in ("numbers", "dates")
     if not known or found.form == "boolean" or found.has_labels:
         return found
@@ -317,10 +302,7 @@ def _read_labels(series: nw.Series[Any], header: Header) -> Column:
 
 
 def _read_array(values: _Array, header: Header) -> Column:
-    """Read an array that has no infinity as a column.
-
-    Its dtype decides the kind; that of objects follows from the observed cells.
-    """
+    """Read an array without infinity; its dtype, or its objects, decide the kind."""
     kind = values.dtype.kind
     if kind in "OSUT":
         cells = values if kind == "O" else _decode_text(values, header)
@@ -347,10 +329,7 @@ def _read_array(values: _Array, header: Header) -> Column:
 
 
 def _decode_text(values: _Array, header: Header) -> _Array:
-    """Convert an array of strings or bytes to an array of str objects.
-
-    Raises TypeError unless the column is listed in `categorical_features`.
-    """
+    """Convert strings or bytes to str objects; TypeError unless the column is named."""
     if not header.named:
         raise TypeError(
             f"{header.place} is in an array of strings, in which numbers and missing "
@@ -377,28 +356,22 @@ def _match_fitted_type(column: Column, fitted: ColumnType) -> Column:
         return Column(fitted, codes, ("unknown",) if column.observed.any() else ())
     if replace(found, name=fitted.name) == fitted:
         return replace(column, type=fitted)
-    labels = found.order or column.labels
-    if fitted.order is not None and labels:
-        return Column(fitted, _rank_labels(column, labels, fitted.order))
+    if fitted.order is not None and (labels := found.order or column.labels):
+        codes = np.where(column.observed, column.values, -1).astype(np.intp)
+        order, present = fitted.order, [labels[k] for k in np.unique(codes[codes >= 0])]
+        if lost := [label for label in present if label not in order]:
+            raise ValueError(
+                f"{found.place} has labels without a rank in the fitted order {order}: "
+                f"{lost}; replace these labels by labels of that order, or fit again."
+            )
+        rank = {label: float(k) for k, label in enumerate(order)}
+        ranks = np.array([*(rank.get(label, np.nan) for label in labels), np.nan])
+        return Column(fitted, ranks[codes])
     raise ValueError(
         f"{found.place} was {fitted} when fitted and is {found} now; convert it to "
         "the fitted type, or fit again (categorical_features makes numbers "
         "categorical)."
     )
-
-
-def _rank_labels(column: Column, labels: _Labels, order: _Labels) -> _Array:
-    """Replace labels by ranks in the fitted order; raise ValueError for a new label."""
-    codes = np.where(column.observed, column.values, -1).astype(np.intp)
-    present = [labels[k] for k in np.unique(codes[codes >= 0])]
-    if lost := [label for label in present if label not in order]:
-        raise ValueError(
-            f"{column.type.place} has labels without a rank in the fitted order "
-            f"{order}: {lost}; replace these labels by labels of that order, or fit "
-            "again."
-        )
-    rank = {label: float(k) for k, label in enumerate(order)}
-    return np.array([*(rank.get(label, np.nan) for label in labels), np.nan])[codes]
 
 
 def find_family(cells: Collection[Any], header: Header, any_type: bool = False) -> str:
@@ -563,10 +536,7 @@ def _to_plain(cell: Any) -> Any:
 
 
 def _count_nanoseconds(cell: Any, header: Header) -> int | None:
-    """Convert a duration to nanoseconds, or a date to nanoseconds since 1970 in UTC.
-
-    None if the cell is missing.
-    """
+    """Count a duration or date (since 1970 in UTC) in nanoseconds; None if missing."""
     # Times of pandas can be finer than microseconds and outside Python's range.
     cell = getattr(cell, "asm8", cell)
     if isinstance(cell, dt.datetime):

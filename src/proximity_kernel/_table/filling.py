@@ -276,10 +276,7 @@ def make_uncertainty(table: Any, fills: Sequence[Fill]) -> Any:
 
 
 def make_table(table: Any, columns: Sequence[_Array]) -> Any:
-    """Make a table of new values, of the type of `table` and with its column names.
-
-    Each of `columns` has shape (n_samples,).
-    """
+    """Make a table of new `columns`, of the type and with the names of `table`."""
     if (frame := _find_frame(table)) is not None:
         return _make_frame(frame, frame.columns, columns)
     if isinstance(table, list | tuple):
@@ -293,8 +290,7 @@ def find_objects(table: Any, columns: Sequence[Column]) -> tuple[str, ...]:
     """Find the type of the cells of each column of Python objects or dates.
 
     Such as "int", "datetime, Europe/Berlin" for Python's objects with a time zone,
-    "frame us, UTC" for a dtype; empty for other columns. `columns` were read from
-    `table`.
+    "frame us, UTC" for a dtype; empty for other columns.
     """
     found = []
     for column, data in zip(columns, split_table(table).columns, strict=True):
@@ -491,8 +487,7 @@ def _make_frame(
 def _map_labels(fill: Fill, known: Sequence[Any]) -> tuple[list[Any], _Array]:
     """Find the filled labels among the labels of a column; append new labels.
 
-    Returns all labels, and the index into them of each filled label, of shape
-    (n_missing,).
+    Returns all labels, and the index of each filled one, of shape (n_missing,).
     """
     header = Header(fill.type.name, fill.type.place, named=True)
     known = list(known)
@@ -649,9 +644,7 @@ def _fill_chunks(chunks: Any, fill: Fill) -> Any:
 
 def _fill_dictionary(pa: Any, chunks: Any, fill: Fill) -> Any:
     """Fill a dictionary-encoded arrow column; new labels extend the dictionary."""
-    whole = chunks.unify_dictionaries().combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):  # in older versions of pyarrow
-        whole = whole.chunk(0)
+    whole = pa.concat_arrays(chunks.unify_dictionaries().chunks)
     labels, places = _map_labels(fill, whole.dictionary.to_pylist())
     codes = whole.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     codes[fill.rows] = places

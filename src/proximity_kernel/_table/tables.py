@@ -162,7 +162,22 @@ def check_same_columns(table: Table, fitted: Sequence[str]) -> None:
     n_features = len(table.columns)
     unnamed = all(name == f"x{j}" for j, name in enumerate(fitted))
     if table.names is not None and not unnamed:
-        _check_same_names(table.names, list(fitted))
+        names, fitted = table.names, list(fitted)
+        wrong = {
+            "missing": sorted(set(fitted) - set(names), key=fitted.index),
+            "unexpected": sorted(set(names) - set(fitted), key=names.index),
+        }
+        parts = [f"{what}: {listed(one, _MOST)}" for what, one in wrong.items() if one]
+        if parts:
+            raise ValueError(
+                "The columns are not those that were fitted; "
+                f"{'; '.join(parts)}. Pass the columns that were fitted, or fit again."
+            )
+        if names != fitted:
+            raise ValueError(
+                "The columns are in a different order than when fitted; put them in "
+                f"the order {listed(fitted, _MOST)}, or fit again."
+            )
     if n_features != len(fitted):
         raise ValueError(
             f"Found {n_features} features, but {len(fitted)} were fitted; pass the "
@@ -181,10 +196,7 @@ def check_finite(values: _Array, places: Sequence[str]) -> None:
 
 
 def narrow_floats(values: _Array) -> _Array:
-    """Convert longdouble to float64, and leave other types unchanged.
-
-    Values too large for float64 become infinity.
-    """
+    """Convert longdouble to float64 (infinity if too large); leave others unchanged."""
     if values.dtype.kind == "f" and values.itemsize > 8:
         with np.errstate(over="ignore", invalid="ignore"):  # a signaling NaN
             return values.astype(np.float64)
@@ -310,10 +322,7 @@ def _split_array(table: Any) -> list[_Array]:
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless a table has two dimensions, rows and columns.
-
-    The wording of the messages is that of scikit-learn.
-    """
+    """Raise ValueError, in scikit-learn's words, unless there are rows and columns."""
     if len(shape) < 2:
         raise ValueError(
             f"Expected 2D array, got {len(shape)}D array instead. Reshape your data "
@@ -341,23 +350,4 @@ def _check_unique(names: Iterable[Any]) -> None:
         raise ValueError(
             f"The column names are not unique: {', '.join(repeated[:_MOST])}; "
             "rename or drop one of each (1 and '1' count as the same name)."
-        )
-
-
-def _check_same_names(names: list[str], fitted: list[str]) -> None:
-    """Raise ValueError unless the names equal the fitted names, in the same order."""
-    wrong = {
-        "missing": sorted(set(fitted) - set(names), key=fitted.index),
-        "unexpected": sorted(set(names) - set(fitted), key=names.index),
-    }
-    parts = [f"{what}: {listed(some, _MOST)}" for what, some in wrong.items() if some]
-    if parts:
-        raise ValueError(
-            f"The columns are not those that were fitted; {'; '.join(parts)}. Pass the "
-            "columns that were fitted, or fit again."
-        )
-    if names != fitted:
-        raise ValueError(
-            "The columns are in a different order than when fitted; put them in the "
-            f"order {listed(fitted, _MOST)}, or fit again."
         )

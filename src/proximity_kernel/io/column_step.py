@@ -9,7 +9,7 @@ apply to a column raises `DoesNotApply`, and the next step is tried. ``numbers``
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,16 @@ def only_if(condition: object) -> None:
     """Raise `DoesNotApply` unless the given condition is true."""
     if not condition:
         raise DoesNotApply
+
+
+def if_named(option: str, **decided: Any) -> Callable[[Column], Column]:
+    """Make a step that applies to the columns that an option such as `ids` names."""
+
+    def step(column: Column) -> Column:
+        only_if(option in column.named_in)
+        return replace(column, **decided)
+
+    return step
 
 
 def is_text(cells: Any) -> bool:

@@ -157,10 +157,7 @@ def _find_kind(cells: Sequence[str]) -> str:
 
 
 def _is_unlike(cell: str, kind: str) -> bool:
-    """Whether a cell differs in type from the cells below, so that it may be a name.
-
-    `kind` is what `_find_kind` returns for the column.
-    """
+    """Whether a cell differs from the kind of those below, so it may be a name."""
     if is_value(cell):  # a year
         return kind == "values"
     return kind in ("values", "years", "categories")
@@ -172,10 +169,7 @@ def _is_unlike(cell: str, kind: str) -> bool:
 def _take_names(
     rows: Sequence[Sequence[str]], n_header: int
 ) -> tuple[list[str], list[str]]:
-    """Take the column names from the header rows; without a header, number the columns.
-
-    Also returns what was assumed.
-    """
+    """Take the names from header rows, or number them; also return the assumptions."""
     if not n_header:
         names = [f"column_{j + 1}" for j in range(len(rows[0]))]
         return names, [f"no header line: columns are called column_1 to {names[-1]}"]

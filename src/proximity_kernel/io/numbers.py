@@ -18,14 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._shared.wording import counted, listed
-from .column_step import (
-    MAX_OTHERS,
-    MIN_MATCHED,
-    Column,
-    DoesNotApply,
-    TextColumn,
-    only_if,
-)
+from .column_step import MAX_OTHERS, Column, DoesNotApply, TextColumn, only_if
 from .schema import Doubt
 
 _PLAIN = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -127,10 +120,7 @@ def read_numbers_mostly_with_unit(column: Column) -> Column:
 
 
 def _read_with_unit(column: Column, text: TextColumn, unit: str) -> Column:
-    """Read a column as numbers with a unit or "", and report how many cells lack it.
-
-    With leading zeros it is read as categories, and this is reported.
-    """
+    """Read a column as numbers with a unit or "", or as categories if led by zeros."""
     form, has_zeros = _find_format(column, remove_unit(text, unit))
     if has_zeros:
         zeros = ": numbers with leading zeros, read as categories"
@@ -177,8 +167,10 @@ def _find_format(column: Column, text: TextColumn) -> tuple[str, bool]:
     if match_numbers(second, text.values[~masks[first]]).any():
         masks[second] = match_numbers(second, text.values)
     name = max(masks, key=lambda one: text.count(masks[one]))
-    only_if(text.is_mostly(masks[name], _MIN_NUMERIC if named else MIN_MATCHED))
-    only_if(named or (~masks[name]).sum() <= MAX_OTHERS)
+    if named:
+        only_if(text.is_mostly(masks[name], _MIN_NUMERIC))
+    else:
+        only_if(text.is_mostly(masks[name]) and (~masks[name]).sum() <= MAX_OTHERS)
     has_zeros = any(re.match(r"0\d+$", one) for one in text.values)
     return name, has_zeros and not named
 
@@ -201,7 +193,7 @@ def detect_decimal(texts: Iterable[TextColumn], separator: str | None) -> str:
         bare = remove_unit(text, find_unit(text.values))
         commas = match_numbers("1,5", bare.values)
         n_points = max(bare.count(match_numbers(name, bare.values)) for name in points)
-        if bare.is_mostly(commas, MIN_MATCHED) and bare.count(commas) > n_points:
+        if bare.is_mostly(commas) and bare.count(commas) > n_points:
             return ","
     return "," if separator == ";" and 0 < n_grouped == n_dotted else "."
 
@@ -253,9 +245,8 @@ def match_numbers(name: str, texts: Any) -> NDArray[np.bool_]:
     >>> match_numbers("1,5", ["1,5", "2", "x"])
     array([ True,  True, False])
     """
-    pattern = re.compile(NUMBER_FORMATS[name][0])
     # On few strings, Python is many times as fast as pandas.
-    if not any(map(pattern.fullmatch, texts[:_SAMPLE])):
+    if not any(map(re.compile(NUMBER_FORMATS[name][0]).fullmatch, texts[:_SAMPLE])):
         return np.zeros(len(texts), bool)
     return ~np.isnan(parse_numbers(name, texts))
 

@@ -108,8 +108,7 @@ def _measure_strings(texts: Any) -> Any:
 def _list_messages(data: Any) -> Iterator[Any]:
     """Iterate over the messages of an Arrow file or stream: batches and dictionaries.
 
-    The footer of a file has the offsets of the messages, in the fields 2 and 3:
-    Footer.dictionaries and Footer.recordBatches.
+    A file's footer has their offsets: in its fields 2, dictionaries, and 3, batches.
     """
     data = pa.py_buffer(data)
     if data.slice(0, 6).to_pybytes() != b"ARROW1":
@@ -318,10 +317,7 @@ class LargeFile:
     columns: tuple[str, ...]  # names as in the file
 
     def read(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
-        """Iterate over the file in Arrow tables of at most `BATCH_ROWS` rows.
-
-        `columns` names the columns to read; all by default.
-        """
+        """Iterate over Arrow tables of at most `BATCH_ROWS` rows of the file."""
         read = _read_parquet if self.type == "parquet" else _read_ipc
         with _convert_errors(self.name, self.type):
             yield from _rebatch(read(self.name, columns))
