@@ -54,9 +54,9 @@ def test_doubts_about_the_table_are_recalled_at_the_end(command, tmp_path, capfd
     doubts = [line for line in lines if line.startswith("Check: ")]
     assert doubts[0].startswith("Check: 'age': -99 (2 cells) may stand for")
     assert len(doubts) == 2
-    assert lines[-1] == "Check 2 doubts about the table, printed above."
+    assert lines[-1] == "2 lines above to check, marked 'Check:'."
     assert run_inside(command, path, "--na=-99", "--drop", "land") == 0
-    assert "printed above" not in capfd.readouterr().err
+    assert "above to check" not in capfd.readouterr().err
     assert run_inside(command, path, "--quiet") == 0
     assert capfd.readouterr().err == ""
 

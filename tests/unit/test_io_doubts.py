@@ -12,6 +12,7 @@ from proximity_kernel.io.checks import (
     find_blocks,
     find_dependent_missing,
     find_exceptions,
+    find_missing_codes,
     find_same_columns,
 )
 
@@ -251,3 +252,29 @@ def test_an_exception_to_a_rule_is_reported():
     assert find_exceptions(frame) == [line]
     frame["sex"] = ["f"] * 199 + ["m"]  # nearly the same in all rows
     assert not find_exceptions(frame)
+
+
+def test_a_code_is_reported_beside_another_wrong_number():
+    weights = np.random.default_rng(0).normal(75, 12, 300).round(1)
+    frame = pd.DataFrame({"kg": np.r_[weights, 629.0, 999, 999, 999]})
+    assert find_missing_codes(frame)[0].startswith("'kg': 999 (3 cells) may stand for")
+    frame = pd.DataFrame({"kg": np.r_[weights, 1500.0, 999, 999, 999]})
+    assert find_missing_codes(frame)[0].startswith("'kg': 999 (3 cells) may stand for")
+    frame = pd.DataFrame({"cents": np.r_[np.arange(900.0, 1100), 999, 999]})
+    assert not find_missing_codes(frame)
+
+
+def test_a_sum_with_exceptions_names_their_rows_and_is_kept(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 50, (200, 2)), columns=["a", "b"])
+    frame["total"] = frame["a"] + frame["b"]
+    frame["c"] = rng.normal(size=200).round(2)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    table = read_table(tmp_path / "t.csv")
+    assert "total" not in table.frame
+    frame.loc[9, "total"] += 1
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    table = read_table(tmp_path / "t.csv")
+    assert "total" in table.frame
+    said = "'total' is the sum of 'a' and 'b' except in row 10, to be checked"
+    assert said in table.doubts

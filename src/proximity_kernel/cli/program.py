@@ -292,9 +292,8 @@ def _run(invocation: Invocation) -> int:
             import_module(f".{name}_command", __package__).run(invocation)
             sys.stdout.flush()
             if invocation.doubts:
-                n_doubts = counted(len(invocation.doubts), "doubt")
-                tables = "tables" if name == "compare" else "table"
-                invocation.note(f"Check {n_doubts} about the {tables}, printed above.")
+                n_doubts = counted(len(invocation.doubts), "line")
+                invocation.note(f"{n_doubts} above to check, marked 'Check:'.")
             return 0
     except BrokenPipeError:
         raise

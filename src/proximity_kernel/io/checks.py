@@ -252,7 +252,7 @@ def find_dependent_missing(frame: Any) -> list[str]:
                         where = f"{what} exactly where {name!r} is {value!r}"
                     if len(rows):
                         where = where.removeprefix("always ")
-                        where += _list_exceptions(frame.index[rows])
+                        where += list_exceptions(frame.index[rows])
                     found[j] = more, str(name), where
     if not found:
         return []
@@ -263,7 +263,7 @@ def find_dependent_missing(frame: Any) -> list[str]:
     return [f"{join_sentences(parts)}: {effect} (`drop` leaves a column out)"]
 
 
-def _list_exceptions(rows: Any) -> str:
+def list_exceptions(rows: Any) -> str:
     """Write which rows are exceptions, given a part of the index."""
     names = join_names(_write_rows(rows), 3)
     return f" except in row{'s' * (len(rows) > 1)} {names}, to be checked"
@@ -304,7 +304,7 @@ def find_exceptions(frame: Any) -> list[str]:
                 rows = np.flatnonzero((given == k) & both & (codes != usual[k]))
                 label, value = write_cell(labels[usual[k]]), write_cell(values[k])
                 rule = f"{other!r} is {label!r} where {name!r} is {value!r}"
-                found[rule + _list_exceptions(frame.index[rows])] = sizes[k] / len(rows)
+                found[rule + list_exceptions(frame.index[rows])] = sizes[k] / len(rows)
     return sorted(found, key=lambda rule: -found[rule])[:_MOST_REPORTED]
 
 
@@ -499,18 +499,18 @@ def _advise_mark(frame: Any, code: float, names: Sequence[str]) -> str:
 def _find_codes(values: Any) -> list[tuple[float, int]]:
     """Find numbers of a column that may mean "missing", each with its cell count."""
     values = values[np.isfinite(values)]
-    if not len(values) or not np.isin([values.min(), values.max()], _CODES).any():
+    coded = np.isin(values, _CODES)
+    others = np.sort(values[~coded])
+    if not coded.any() or len(np.unique(others)) < _MIN_OTHERS:
         return []
     distinct, counts = np.unique(values, return_counts=True)
     is_code = np.isin(distinct, _CODES)
-    others = distinct[~is_code]
-    if len(others) < _MIN_OTHERS:
-        return []
-    low, high = others[0], others[-1]
+    n_extreme = len(others) // 100  # of 100 others, one may be far away, too
+    low, high = others[n_extreme], others[-1 - n_extreme]
     gap = np.where(distinct < low, low - distinct, distinct - high)
-    negative = (distinct < 0) & (low >= 0)
+    negative = (distinct < 0) & (others[0] >= 0)
     # A single one is a code only among many, and written with nines.
-    many = counts[~is_code].sum() >= _MIN_ROWS
+    many = len(others) >= _MIN_ROWS
     often = (counts > 1) | (many & np.isin(np.abs(distinct), _NINES))
     far = is_code & often & ((gap > high - low) | (negative & (gap > 0)))
     return [(float(distinct[i]), int(counts[i])) for i in np.flatnonzero(far)]

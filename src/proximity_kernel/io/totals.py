@@ -6,8 +6,9 @@ is also left out if it has a word such as "Total" in a cell, and all cells to th
 of that cell are empty. A column is left out if its name has such a word and its numbers
 are sums or means of adjacent columns. All of these are reported.
 
-Two doubtful cases are kept and reported: a last row that is called a total but does not
-add up, and a column that is a sum or mean of adjacent columns but is not called so.
+Three doubtful cases are kept and reported: a last row that is called a total but does
+not add up, a column that is a sum or mean of adjacent columns but is not called so, and
+a column that is one except in a few rows, which may have an error.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._shared.wording import join_names, listed
+from .checks import list_exceptions, name_rows
 from .column_step import TextColumn, is_text
 from .numbers import NUMBER_FORMATS, find_unit, parse_numbers, remove_unit
 from .schema import Doubt, LoadedTable, ParsedFile
@@ -174,9 +176,12 @@ def leave_total_columns_out(table: LoadedTable, kept: set[str]) -> LoadedTable:
     only reported.
     """
     out, said = dict[str, str](), list[str]()
-    for name, parts, what in _find_sum_columns(table.frame):
+    for name, parts, what, wrong in _find_sum_columns(table.frame):
         sums = f"{what} of {listed(parts, 3)}"
-        if _NAMED.fullmatch(name) and name not in kept:
+        if wrong.any():
+            rows = list_exceptions(name_rows(table).index[wrong])
+            said.append(Doubt(f"{name!r} is the {sums}{rows}"))
+        elif _NAMED.fullmatch(name) and name not in kept:
             out[name] = f"{name!r} ({sums})"
         else:
             counts = f"counted twice (`drop={name!r}` leaves it out)"
@@ -199,7 +204,9 @@ def leave_total_columns_out(table: LoadedTable, kept: set[str]) -> LoadedTable:
     )
 
 
-def _find_sum_columns(frame: Any) -> Iterator[tuple[str, list[str], str]]:
+def _find_sum_columns(
+    frame: Any,
+) -> Iterator[tuple[str, list[str], str, NDArray[np.bool_]]]:
     """Find the columns that are sums or means of adjacent columns.
 
     Yields the name of the column, the names of its summands, and "sum" or "mean".
@@ -226,7 +233,13 @@ def _find_sum_columns(frame: Any) -> Iterator[tuple[str, list[str], str]]:
             # A column of zeros adds nothing, and a copy is no sum.
             several = (parts != 0).any(axis=0).sum() > 1
             if what and several and not (parts == total[:, None]).all(axis=0).any():
-                yield str(name), [str(names[i]) for i in run], what
+                run_names = [str(names[i]) for i in run]
+                complete = frame[run_names].notna().all(axis=1).to_numpy()
+                expected = values[:, run].sum(axis=1) / (
+                    len(run) if what == "mean" else 1
+                )
+                wrong = known & complete & ~_are_equal(values[:, j], expected)
+                yield str(name), run_names, what, wrong
                 break
 
 
@@ -238,7 +251,14 @@ def _name_sum(
     `sums` has the row sums of the `n_parts` columns.
     """
     for what, expected in (("sum", sums), ("mean", sums / n_parts)):
-        same = np.isclose(total, expected, rtol=1e-4, atol=0.006)
+        same = _are_equal(total, expected)
         if len(total) >= _MIN_CHECKED and same.mean() >= _MIN_SUMMED:
             return what
     return ""
+
+
+def _are_equal(
+    total: NDArray[np.float64], expected: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Whether totals are as expected, but for rounding."""
+    return np.asarray(np.isclose(total, expected, rtol=1e-4, atol=0.006))
