@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from command_line import run_inside
 
+from proximity_kernel import ProximityKMeans, read_table
 from proximity_kernel import _saving as saving
+from proximity_kernel.io import InputError
 
 
 @pytest.fixture
@@ -141,3 +143,22 @@ def test_a_crafted_example_ends_with_a_message(tmp_path, capfd, example):
         capfd.readouterr()
         assert run_inside("impute", path, *options, "--model", model) == 2
         assert "does not match its model" in capfd.readouterr().err
+
+
+def test_a_model_of_the_command_line_reads_new_rows_in_python(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [
+        f"P{i},{i % 28 + 1}.02.2020,{rng.normal():.2f},{'ab'[i % 2]}" for i in range(60)
+    ]
+    old, new, model = (tmp_path / name for name in ("old.csv", "new.csv", "m.model"))
+    old.write_text("\n".join(["id,seen,x,kind", *rows]))
+    new.write_text("id,seen,x,kind\nP99,,,a\n")
+    out = tmp_path / "out.csv"
+    assert run_inside("cluster", old, "-k", "2", "--save-model", model, "-o", out) == 0
+    assert run_inside("cluster", new, "--model", model, "-o", out) == 0
+    table = read_table(new, schema=model)
+    found = ProximityKMeans.load(model).predict(table.frame)
+    assert found.tolist() == pd.read_csv(out)["cluster"].tolist()
+    ProximityKMeans(2).fit(read_table(old).frame).save(model)
+    with pytest.raises(InputError, match=r"m\.model: this model has no schema of a"):
+        read_table(new, schema=str(model))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
+from .._saving import read_archive
 from .._shared.extras import require
 from .._shared.wording import counted, find_similar, listed
 from .files import find_batched_type, open_file
@@ -46,7 +47,7 @@ def read_table(
     where: str | None = None,
     keep_totals: bool = False,
     fill_down: str | Iterable[str] = (),
-    schema: Schema | None = None,
+    schema: Schema | str | os.PathLike[str] | None = None,
 ) -> LoadedTable:
     r"""Read a table from a file, and infer its format and the types of its columns.
 
@@ -110,9 +111,10 @@ def read_table(
     fill_down : str or iterable of str
         Columns with a value in the first of several rows only: each empty cell is
         filled with the value above it. Merged cells of a sheet are always filled.
-    schema : Schema, optional
-        Schema of an earlier table. The columns are then read as in that table; only the
-        layout of the file is inferred.
+    schema : Schema or path, optional
+        Schema of an earlier table, or a model file of the command line, which has the
+        schema of its table. The columns are then read as in that table; only the layout
+        of the file is inferred.
 
     Returns
     -------
@@ -154,6 +156,8 @@ def read_table(
     require("pandas", extra="cli")
     from . import checks, excel, row_filter, text, totals, typed_columns
 
+    if isinstance(schema, str | os.PathLike):
+        schema = _load_schema(schema)
     if schema is not None:
         typed_columns.check_schema(schema)
     options.check_file_type(file.name, file.type)
@@ -180,6 +184,18 @@ def read_table(
     if not is_earlier:
         said += checks.find_few_numbers(table.frame) + checks.find_doubts(table)
     return replace(table, assumptions=tuple(said))
+
+
+def _load_schema(path: str | os.PathLike[str]) -> Schema:
+    """Load the schema of the table of a model file; raise InputError if it has none."""
+    notes = read_archive(path)[0].get("notes")
+    try:
+        return Schema.from_dict(dict(notes or {})["schema"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"`schema` {os.fspath(path)}: this model has no schema of a table, because "
+            "it was saved in Python; give the `schema` of a table that was read."
+        ) from error
 
 
 def _apply_schema(
