@@ -44,7 +44,8 @@ def test_a_product_is_found_although_some_rows_have_no_logarithm(factor):
     orders.loc[7, "total"] += 400
     odd = ProximityOutliers().fit(orders)
     expected = {one.feature: one.expected for one in odd.reasons(orders)[7]}
-    assert expected["total"] == f"{orders.loc[7, 'quantity'] * orders.loc[7, 'price']:g}"
+    quantity, price = orders.loc[7, ["quantity", "price"]]
+    assert expected["total"] == f"{quantity * price:g}"
     assert (odd.score_cells(orders).loc[::50, "price"] < 5).all()
 
 
