@@ -199,7 +199,7 @@ def _find_formula(
             related[[t, *chosen]] = 0
             related[~own.usable] = 0
             chosen.append(int(np.nan_to_num(related).argmax()))
-            rows = ~np.isnan(own.values[[t, *chosen]]).any(axis=0)
+            rows: Any = ~np.isnan(own.values[[t, *chosen]]).any(axis=0)
             if related[chosen[-1]] == 0 or 2 * rows.sum() < n_known:
                 break
             if rows.sum() < _FEWEST_ROWS:
