@@ -9,11 +9,13 @@ that is at most a twentieth of that of the number itself.
 The function is fitted to a sample of the rows. Sources are added one by one: the number
 that correlates most with what is left. Rows with large residuals, which may be errors,
 are then left out of a least squares fit, which is repeated with the rows that fit. Rows
-without a logarithm, as with a quantity of 0, are left out of products.
+without a logarithm, as with a quantity of 0, are left out of products. At last, sources
+that are not needed are removed.
 
 A residual is measured like the tail of a number (see `_surprise`): by its distance
 from the central 80 % of the residuals, in units of an exponential tail. A cell
-*violates* its formula if this distance is above `FAR`.
+*violates* its formula if this distance is above `FAR`. Where the formula is exact but
+for rounding, the unit is the last digit of the number.
 """
 
 from __future__ import annotations
@@ -36,6 +38,9 @@ _TIGHT = 0.05  # range of the residuals, as a share of that of the number
 _BETTER = 0.5  # factor by which another source must reduce the residuals
 _EXACT = 1e-3  # share of the range from which on no other source is needed
 _LEAST_UNIT = 0.002  # of the distance, as a share of the range of the number
+_BETWEEN = 0.05  # share of a step from which on a prediction is between two steps
+_DAY = 86_400.0  # seconds
+_DIGITS = 6  # most decimal digits of a number that is taken for rounded
 _FEWEST_ROWS = 50
 _MOST_ROWS = 2000
 _MOST_NUMBERS = 100  # columns of numbers; with more no formula is searched
@@ -63,6 +68,9 @@ class Formula:
         The range of the central 80 % of the residuals.
     units : tuple of float
         The units of the distance below and above this range.
+    step : float
+        Between rounded numbers, if the formula is exact without rounding; else 0. A
+        number that would have to be between two steps is not the wrong one.
     """
 
     feature: int
@@ -74,6 +82,7 @@ class Formula:
     low: float = 0.0
     high: float = 0.0
     units: tuple[float, float] = (1.0, 1.0)
+    step: float = 0.0
 
     def predict(self, values: Values) -> _Floats:
         """Predict the number in rows; NaN where a source is missing.
@@ -92,13 +101,24 @@ class Formula:
     def measure(self, values: Values) -> _Floats:
         """Compute how far residuals are from the usual ones; NaN if not known."""
         with np.errstate(over="ignore"):
-            rest = values[self.feature] - self.predict(values)
+            predicted = self.predict(values)
+            rest = values[self.feature] - predicted
             below = (self.low - rest) / self.units[0]
             above = (rest - self.high) / self.units[1]
-        return np.asarray(np.maximum(np.maximum(below, above), 0.0))
+            apart = np.maximum(np.maximum(below, above), 0.0)
+            if self.step:
+                steps = predicted / self.step
+                apart[np.abs(steps - steps.round()) > _BETWEEN] = 0
+        return np.asarray(apart)
 
-    def round_prediction(self, value: float) -> float:
-        """Round a prediction to six digits, or fewer if the residuals are larger."""
+    def round_prediction(self, value: float, family: str, *, whole: bool) -> float:
+        """Round a prediction as its column is: dates to days or seconds.
+
+        Numbers have six digits, or fewer if the residuals are larger.
+        """
+        if family == "dates":
+            unit = _DAY if whole else 1.0
+            return round(value / unit) * unit
         width = max(self.high - self.low, np.finfo(float).tiny)
         digits = int(np.clip(-np.floor(np.log10(width)), -300, 300))
         return float(f"{round(value, digits):.6g}")
@@ -191,7 +211,6 @@ def _find_formula(
     for logarithmic, own in enumerate(scaled):
         if not own.usable[t]:
             continue
-        n_known = np.count_nonzero(~np.isnan(values[t]))
         chosen: list[int] = []
         left = own.clipped[t]
         while len(chosen) < min(_MOST_SOURCES, len(values) - 1):
@@ -199,29 +218,58 @@ def _find_formula(
             related[[t, *chosen]] = 0
             related[~own.usable] = 0
             chosen.append(int(np.nan_to_num(related).argmax()))
-            rows: Any = ~np.isnan(own.values[[t, *chosen]]).any(axis=0)
-            if related[chosen[-1]] == 0 or 2 * rows.sum() < n_known:
+            fitted = None
+            if related[chosen[-1]] > 0:
+                fitted = _fit_formula(values, own, t, chosen, bool(logarithmic))
+            if fitted is None:
                 break
-            if rows.sum() < _FEWEST_ROWS:
-                break
-            slopes = _fit_slopes(own, t, chosen, rows)
-            formula = own.make_formula(t, chosen, slopes, bool(logarithmic))
-            rest = values[t] - formula.predict(values)
-            shown = _measure_residuals(rest[rows], values[t][rows])
-            if shown is not None and shown[0] <= _BETTER * least:
-                least, low, high, units = shown
-                best = replace(
-                    formula,
-                    feature=int(features[t]),
-                    sources=tuple(features[chosen].tolist()),
-                    low=low,
-                    high=high,
-                    units=units,
-                )
+            formula, share, slopes = fitted
+            if share <= _BETTER * least:
+                best, least = (formula, own), share
             if least < _EXACT:
-                return best
+                break
             left = own.clipped[t] - slopes[0] - slopes[1:] @ own.clipped[chosen]
-    return best
+        if least < _EXACT:
+            break
+    if best is None:
+        return None
+    formula = _remove_sources(values, *best, least)
+    sources = tuple(features[list(formula.sources)].tolist())
+    return replace(formula, feature=int(features[t]), sources=sources)
+
+
+def _fit_formula(
+    values: _Floats, own: _Scaled, t: int, chosen: list[int], logarithmic: bool
+) -> tuple[Formula, float, _Floats] | None:
+    """Fit number t to the numbers `chosen`; None if too few rows have them.
+
+    Also returns the range of the residuals, as a share of that of the number, and the
+    slopes for scaled numbers.
+    """
+    rows = np.asarray(~np.isnan(own.values[[t, *chosen]]).any(axis=0))
+    if rows.sum() < max(_FEWEST_ROWS, np.count_nonzero(~np.isnan(values[t])) / 2):
+        return None
+    slopes = _fit_slopes(own, t, chosen, rows)
+    formula = own.make_formula(t, chosen, slopes, logarithmic)
+    rest = values[t] - formula.predict(values)
+    shown = _measure_residuals(rest[rows], values[t][rows])
+    if shown is None:
+        return None
+    share, low, high, units, step = shown
+    return replace(formula, low=low, high=high, units=units, step=step), share, slopes
+
+
+def _remove_sources(
+    values: _Floats, formula: Formula, own: _Scaled, share: float
+) -> Formula:
+    """Remove the sources without which the residuals are hardly larger."""
+    for source in formula.sources:
+        others = [s for s in formula.sources if s != source]
+        t, logarithmic = formula.feature, formula.logarithmic
+        fitted = _fit_formula(values, own, t, others, logarithmic) if others else None
+        if fitted is not None and fitted[1] <= max(share / _BETTER, _EXACT):
+            formula, share = fitted[0], max(share, fitted[1])
+    return formula
 
 
 def _correlate(line: _Floats, others: _Floats) -> _Floats:
@@ -240,7 +288,7 @@ def _fit_slopes(
 ) -> _Floats:
     """Fit a constant and slopes by least squares to the rows that fit."""
     inputs = np.vstack([np.ones(rows.sum()), own.values[chosen][:, rows]])
-    targets, kept = own.values[t, rows], np.ones(rows.sum(), bool)
+    targets, kept = own.values[t, rows], np.zeros(rows.sum(), bool)
     clipped = np.vstack([np.ones(rows.sum()), own.clipped[chosen][:, rows]])
     slopes = np.linalg.lstsq(clipped.T, own.clipped[t, rows], rcond=None)[0]
     for _ in range(_N_FITS):
@@ -255,8 +303,8 @@ def _fit_slopes(
 def _measure_residuals(rest: _Floats, values: _Floats) -> Any:
     """Measure the range of the residuals, as a share of the range of the values.
 
-    Returns this share, the ends of the central 80 %, and the units of the tails; None
-    if the values or the residuals have no range to measure.
+    Returns this share, the ends of the central 80 %, the units of the tails, and the
+    step of an exact formula; None if the values or the residuals have no range.
     """
     if not np.isfinite(rest).all():
         return None
@@ -266,12 +314,29 @@ def _measure_residuals(rest: _Floats, values: _Floats) -> Any:
     if not usual > 0 or not np.isfinite(usual):
         return None
     floor = max(0.1 * (high - low), _LEAST_UNIT * usual)
+    step, usual_error = _find_step(values), np.quantile(np.abs(rest), 0.95)
+    is_exact = usual_error <= _EXACT * step
+    if usual_error <= step:  # FAR units are two steps, or half a step without rounding
+        floor = step / (16 if is_exact else 4)
     # In an exponential tail, the median is log 2 units beyond its begin.
     excess = low - np.quantile(rest, 0.05), np.quantile(rest, 0.95) - high
     units = [max(float(own / np.log(2)), floor) for own in excess]
     if not np.isfinite(units).all():
         return None
-    return (high - low) / usual, low, high, (units[0], units[1])
+    return (high - low) / usual, low, high, (units[0], units[1]), step * is_exact
+
+
+def _find_step(values: _Floats) -> float:
+    """Find the step between rounded numbers; 0 if they are not rounded.
+
+    >>> _find_step(np.array([1.25, 3.5, 2.0])), _find_step(np.array([200.0, 10.0]))
+    (0.01, 1.0)
+    """
+    for step in (_DAY, *(10.0**-digits for digits in range(_DIGITS + 1))):
+        rounded = (values / step).round() * step
+        if np.mean(np.abs(values - rounded) <= _EXACT * min(step, 1)) > 0.95:
+            return step
+    return 0.0
 
 
 def pack_formulas(formulas: tuple[Formula, ...]) -> list[list[Any]]:
@@ -291,7 +356,7 @@ def unpack_formulas(packed: Any, measured: NDArray[np.bool_]) -> tuple[Formula, 
 def _unpack_formula(packed: Any, measured: NDArray[np.bool_]) -> Formula:
     """Rebuild one formula; raise ValueError if no fit can produce it."""
     kinds = [type(one) for one in packed] if type(packed) is list else []
-    wanted = [int, list, bool, list, list, float, float, float, list]
+    wanted = [int, list, bool, list, list, float, float, float, list, float]
     check(kinds == wanted, "a formula")
     parts: Any = [tuple(x) if type(x) is list else x for x in packed]
     made = Formula(*parts)
@@ -301,8 +366,8 @@ def _unpack_formula(packed: Any, measured: NDArray[np.bool_]) -> Formula:
     for j in (made.feature, *made.sources):
         known = type(j) is int and 0 <= j < len(measured) and bool(measured[j])
         check(known, "a formula's features")
-    numbers = made.constant, made.low, made.high
+    numbers = made.constant, made.low, made.high, made.step
     for x in (*numbers, *made.centers, *made.slopes, *made.units):
         check(type(x) is float and bool(np.isfinite(x)), "a formula's numbers")
-    check(min(made.units) > 0, "a formula's units")
+    check(min(made.units) > 0 <= made.step, "a formula's units")
     return made

@@ -73,8 +73,7 @@ _LEAST_PAIRS = 10  # minimum number of rows that observe both columns
 _CHANCE = 1.15  # a main axis must exceed this multiple of the eigenvalue by chance
 _N_ALONG = 2  # number of columns named along the first axis
 _OPTIONS: dict[str, Any] = {"max_iter": 100, "tol": 1e-4}
-_STARTS = 10  # runs of k-means on a half; from few, halves differ by local optima
-_FEW_STARTS = 3  # runs of k-means on a sample or null table; only inertias are compared
+_STARTS = 10  # runs of k-means; from few, tables differ by local optima
 _SURE = 7  # with fewer samples that have the number, it is called a "perhaps"
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -160,6 +159,11 @@ def find_groups(
         excess = _measure_excess(rows.matrix, samples, k, parts, represent)
         least = _DEVIATIONS_OF_NEXT if k == len(parts) + 1 > 2 else _DEVIATIONS
         exceeds = excess.mean() > least
+        if exceeds and k > len(parts) + 2:  # a cut at the limits of bins is no group
+            pieces = _split_table(rows.matrix, whole, k - 1)
+            last = _measure_excess(rows.matrix, samples, k, pieces, represent)
+            if last.mean() <= _DEVIATIONS_OF_NEXT:
+                continue
         if exceeds or len(parts) == 1:
             found[(excess > least) & [k in own for own in stable]] = k
         if exceeds:
@@ -241,7 +245,7 @@ def name_kind(n_clusters: int, groups: Groups | None) -> str:
 
 def _write_votes(votes: int, n_groups: int) -> str:
     """Format how many samples have a number of groups: "9 have 3"."""
-    number = "none" if n_groups == 1 else str(n_groups)
+    number = "no groups" if n_groups == 1 else str(n_groups)
     return f"{votes} {'has' if votes == 1 else 'have'} {number}"
 
 
@@ -433,7 +437,7 @@ def _measure_falls(matrix: sp.csr_array, k: int) -> list[float]:
     """
     rows = gather_rows(matrix, np.ones(matrix.shape[0]))
     before, own, after = (
-        max(best_clustering(rows, n, _FEW_STARTS, seed=0, **_OPTIONS).inertia, 1e-9)
+        max(best_clustering(rows, n, _STARTS, seed=0, **_OPTIONS).inertia, 1e-9)
         for n in (k - 1, k, k + 1)
     )
     fall = 1 - own / before

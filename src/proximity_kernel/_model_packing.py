@@ -39,18 +39,19 @@ _TYPE = ("name", "kind", "family", "place", "form", "order")  # attributes of Co
 def pack_model(model: Model) -> State:
     """Split a model into JSON values and arrays."""
     features = zip(model.types, model.bins, model.typical, strict=True)
-    chosen = encode(model.categorical_features, "categorical_features")
     rule, arrays = _pack_matcher(model)
     matcher = model.matcher
     needs = matcher.bitmaps.words.nbytes if isinstance(matcher, Cascade) else 0
     if model.feature_weights is not None:
         arrays = {**arrays, "feature_weights": model.feature_weights}
-    if _any_fine(model.bins):
+    if any(map(_is_fine, model.bins)):
         arrays = {**arrays, "leaf_counts": model.leaf_counts}
     values = {
         "features": [_pack_feature(*feature) for feature in features],
         "missingness": [vars(cells) for cells in model.missingness],
-        "categorical_features": chosen,
+        "categorical_features": encode(
+            model.categorical_features, "categorical_features"
+        ),
         "rarity": model.rarity,
         **rule,
     }
@@ -78,27 +79,25 @@ def unpack_model(state: State) -> Model:
     )  # fmt: skip
 
 
-def _any_fine(bins: tuple[Bins, ...]) -> bool:
-    """Return whether any feature is "fine": only these have leaves within bins."""
-    return any(getattr(own, "cuts", None) is not None for own in bins)
+def _is_fine(bins: Bins) -> bool:
+    """Return whether a feature is "fine": only these have leaves within bins."""
+    return getattr(bins, "cuts", None) is not None
 
 
 def _read_leaf_counts(
     state: State, bins: tuple[Bins, ...], n_bins: NDArray[np.int64], totals: Any
 ) -> NDArray[np.int64]:
     """Read how often each leaf was observed; counts must add up to those of bins."""
-    if not _any_fine(bins):
+    if not any(map(_is_fine, bins)):
         return np.zeros((len(bins), MOST_LEAVES), totals.dtype)
     counts = _check_counts(state.arrays["leaf_counts"], "leaf_counts", 2)
-    check(counts.shape == (len(bins), MOST_LEAVES), "invalid counts of leaves")
-    check(counts.dtype == totals.dtype, "invalid counts of leaves")
-    check((counts < _MOST_SAMPLES).all(), "invalid counts of leaves")
+    good = counts.shape == (len(bins), MOST_LEAVES) and counts.dtype == totals.dtype
+    check(good and (counts < _MOST_SAMPLES).all(), "invalid counts of leaves")
     by_feature = np.split(totals, np.cumsum(n_bins)[:-1])
     for own, leaves, of_bins in zip(bins, counts, by_feature, strict=True):
-        if getattr(own, "cuts", None) is not None:
-            parents = own.parents
+        if _is_fine(own):
             added = np.zeros(own.n_bins, counts.dtype)
-            np.add.at(added, parents, leaves[: len(parents)])
+            np.add.at(added, own.parents, leaves[: len(own.parents)])
             check((added == of_bins[: own.n_bins]).all(), "invalid counts of leaves")
     return counts
 
@@ -248,13 +247,8 @@ def _unpack_matcher(
 ) -> tuple[Pairwise | Cascade, NDArray[np.int64], int]:
     """Rebuild the rule that estimates missing cells.
 
-    Returns
-    -------
-    Pairwise or Cascade
-    ndarray of shape (total bins,), int64
-        How often each bin was observed.
-    int
-        Number of fitted rows.
+    Also returns how often each bin was observed, of shape (total bins,), and the number
+    of fitted rows.
     """
     if state.values["matching"] == "cascade":
         rows, counts = _read_rows(state, n_bins)
@@ -270,8 +264,8 @@ def _unpack_matcher(
     pairs = _read_pairs(state, n_bins, n_samples)
     pairs = replace(pairs, informative=informative)
     weights = state.array("weights", np.float64)
-    check(len(weights) == pairs.n_entries and is_finite(weights), "invalid weights")
-    check(((weights >= 0) & (weights <= MOST_WEIGHT)).all(), "invalid weights")
+    inside = (weights >= 0) & (weights <= MOST_WEIGHT)  # not NaN
+    check(len(weights) == pairs.n_entries and inside.all(), "invalid weights")
     return restore_pairwise(pairs, smoothing, weights), pairs.totals, n_samples
 
 
@@ -283,8 +277,7 @@ def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> Pair
     marginals = _read_totals(state, "marginals", n_bins, n_samples)
     pairs = state.arrays["pairs"]
     check(pairs.dtype.kind in "uf", "invalid counts of pairs")
-    if pairs.dtype.kind == "u":
-        check(int(pairs.max(initial=0)) <= n_samples, "invalid counts of pairs")
+    if pairs.dtype.kind == "u":  # numbers too large become negative
         pairs = pairs.astype(np.int64)
     pairs = _check_counts(pairs, "counts of pairs", pairs.ndim)
     check(pairs.max(initial=0) <= n_samples, "invalid counts of pairs")
@@ -312,10 +305,7 @@ def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> Pair
 
 
 def _check_counts(counts: NDArray[Any], name: str, ndim: int) -> NDArray[Any]:
-    """Return counts of rows; raise ValueError unless they are at least 0 and finite.
-
-    Counts are float64 if rows have fractions as weights, else int64.
-    """
+    """Return counts of rows: int64 or, of fractions, float64; finite and at least 0."""
     check(counts.ndim == ndim, f"{name} have {counts.ndim} dimensions")
     check(counts.dtype in (np.int64, np.float64), f"{name} are {counts.dtype}")
     good = is_finite(counts) and (counts >= 0).all()
@@ -376,15 +366,6 @@ def drop_rare(model: Model, min_count: int) -> Model:
     Counts of pairs below `min_count` are set to 0. A removed label is unknown to the
     new model, like a label that was never seen. Raises ValueError if a bin of numbers
     has fewer rows, and for a model that contains fitted rows.
-
-    Parameters
-    ----------
-    model : Model
-    min_count : int
-
-    Returns
-    -------
-    Model
     """
     matcher = model.matcher
     if isinstance(matcher, Cascade):
@@ -464,11 +445,10 @@ def _keep_codes(
         order[j, : len(places)] = places
         new = before[starts[j] + codes[places]]
         kept[j, : len(places)] = new - new_starts[j]
-    columns = np.where(order[:, None, None] < 0, 0, order[:, None, None])
-    pairs = np.take_along_axis(pairs, np.broadcast_to(columns, pairs.shape), 3)
-    pairs = np.where(order[:, None, None] < 0, 0, pairs)
     last = np.full((len(order), 1), pairs.shape[2] - 1)
     rows = np.hstack([order, last])[counts.sources][..., None]
-    chosen = np.broadcast_to(np.maximum(rows, 0), pairs.shape)
-    pairs = np.where(rows < 0, 0, np.take_along_axis(pairs, chosen, 2))
+    target, source = np.ogrid[: rows.shape[0], : rows.shape[1]]
+    pairs = np.pad(pairs, [(0, 0), (0, 0), (0, 1), (0, 1)])  # zeros at the place -1
+    place = target[..., None, None], source[..., None, None], rows
+    pairs = pairs[(*place, order[:, None, None])]
     return PairCounts(n_bins, totals, marginals, pairs, counts.sources, kept)

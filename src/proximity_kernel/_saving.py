@@ -189,17 +189,10 @@ class ModelFileMixin:
 class State:
     """The state of a fitted estimator, as stored in a model file.
 
-    Attributes
-    ----------
-    values : dict
-        Values that JSON supports.
-    arrays : dict of str to ndarray
-        Arrays of numbers.
-    size : float
-        Bytes of the file that the state was read from; infinite for pickles.
-    needs : int
-        Bytes of memory that loading will take beyond the arrays; set when the estimator
-        is saved.
+    `values` are supported by JSON, `arrays` have numbers. `size` is the size of the
+    file that the state was read from, in bytes; infinite for pickles. `needs` is set
+    when the estimator is saved: the bytes of memory that loading will take beyond the
+    arrays.
     """
 
     values: dict[str, Any]
@@ -273,8 +266,8 @@ def unpack_sparse(state: State, dtype: Any, n_columns: int) -> sp.csr_array:
     indptr = state.array("indptr", np.int64)
     rising = len(indptr) and indptr[0] == 0 and (np.diff(indptr) >= 0).all()
     check(rising, "invalid rows of a sparse matrix")
-    check(indptr[-1] == len(indices) == len(data), "invalid entries of a sparse matrix")
-    check(is_finite(data) and (data >= 0).all(), "invalid entries of a sparse matrix")
+    good = indptr[-1] == len(indices) == len(data) and is_finite(data)
+    check(good and (data >= 0).all(), "invalid entries of a sparse matrix")
     inside = (indices >= 0) & (indices < n_columns)
     check(inside.all(), "invalid columns of a sparse matrix")
     starts = np.zeros(len(indices) + 1, bool)
@@ -352,24 +345,12 @@ def _unpack_options(cls: type[Any], packed: Mapping[str, Any]) -> dict[str, Any]
 
 
 def encode(value: Any, what: str) -> Any:
-    """Convert a value of an option or a model to JSON.
+    """Convert a value of an option or a model to JSON; `what` names it in messages.
 
     JSON has only text, numbers, true, false, null, lists and objects. Other types (a
     tuple, bytes, a date, a numpy array) become an object with one key, the name of the
     type.
 
-    Parameters
-    ----------
-    value
-    what : str
-        The name of the value in messages.
-
-    Returns
-    -------
-    None, bool, int, float, str, list or dict
-
-    Examples
-    --------
     >>> encode((1, 2.5, "a", b"b"), "it")
     {'tuple': [1, 2.5, 'a', {'bytes': 'Yg=='}]}
     """
@@ -392,8 +373,6 @@ def encode(value: Any, what: str) -> Any:
 def decode(value: Any) -> Any:
     """Convert JSON to a value; the inverse of `encode`.
 
-    Examples
-    --------
     >>> decode({"tuple": [1, 2.5, "a", {"bytes": "Yg=="}]})
     (1, 2.5, 'a', b'b')
     """
@@ -409,11 +388,6 @@ def decode(value: Any) -> Any:
 def _is(kind: type) -> Callable[[Any], bool]:
     """Return a predicate that tests for exactly the type `kind`."""
     return lambda value: type(value) is kind
-
-
-def _is_scalar_type(value: Any) -> bool:
-    """Whether a value is a type of numbers, such as ``np.float32``."""
-    return isinstance(value, type) and issubclass(value, np.number | np.bool_ | float)
 
 
 def _is_pandas(name: str) -> Callable[[Any], bool]:
@@ -468,11 +442,9 @@ def _read_moment(parts: Any) -> Any:
 
 def _is_list_like(value: Any) -> bool:
     """Whether a value can be saved as a list: a series, an index, a range, a set."""
-    return (
-        hasattr(value, "__iter__")
-        and not isinstance(value, str)
-        and (hasattr(value, "__getitem__") or isinstance(value, set | frozenset))
-    )
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        return False
+    return hasattr(value, "__getitem__") or isinstance(value, set | frozenset)
 
 
 def _fits_array(value: Any) -> bool:
@@ -521,7 +493,7 @@ _TAGGED: dict[str, tuple[Callable[[Any], bool], Callable[[Any], Any], Any]] = {
     "time": (_is(dt.time), dt.time.isoformat, dt.time.fromisoformat),
     "dtype": (lambda value: isinstance(value, np.dtype), lambda d: d.str, np.dtype),
     "scalar type": (
-        _is_scalar_type,
+        lambda v: isinstance(v, type) and issubclass(v, np.number | np.bool_ | float),
         lambda value: np.dtype(value).str,
         lambda text: np.dtype(text).type,
     ),
@@ -560,16 +532,7 @@ _TAGGED: dict[str, tuple[Callable[[Any], bool], Callable[[Any], Any], Any]] = {
 def write_estimator(
     estimator: Any, path: Any, notes: Mapping[str, Any] | None = None
 ) -> None:
-    """Write a fitted estimator to a file.
-
-    Parameters
-    ----------
-    estimator : estimator of this library
-        Fitted.
-    path : str, path or BytesIO
-    notes : mapping, optional
-        JSON values that are kept beside the estimator.
-    """
+    """Write a fitted estimator, and JSON values as `notes`, to a path or BytesIO."""
     estimator = copy(estimator)  # another thread may fit it again
     check_is_fitted(estimator)
     state = pack_estimator(estimator)
@@ -594,18 +557,9 @@ def write_estimator(
 def read_estimator(
     path: Any, find_class: Callable[[str], type[Any]]
 ) -> tuple[Any, dict[str, Any]]:
-    """Read an estimator and its notes.
+    """Read an estimator and its notes from a path or BytesIO.
 
-    Parameters
-    ----------
-    path : str, path or BytesIO
-    find_class : callable
-        Returns the class of a name, or raises `ModelFileError`.
-
-    Returns
-    -------
-    estimator
-    notes : dict
+    `find_class` returns the class of a name, or raises `ModelFileError`.
     """
     header, arrays, size = read_archive(path)
     name, notes = header.get("class"), header.get("notes")
@@ -631,16 +585,7 @@ def write_archive(
 ) -> None:
     """Write a model file completely, or not at all.
 
-    The file is written in the same folder under another name, and then renamed. An
-    existing file stays until then.
-
-    Parameters
-    ----------
-    path : str, path or BytesIO
-    header : mapping
-        Values that JSON supports.
-    arrays : mapping of str to ndarray
-        Arrays of numbers or booleans.
+    `header` has values that JSON supports, and `arrays` numbers or booleans.
     """
     text = json.dumps(header, allow_nan=False).encode("ascii")
     if isinstance(path, io.BytesIO):
@@ -666,18 +611,9 @@ def write_archive(
 
 
 def read_archive(path: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]], float]:
-    """Read the JSON values and arrays of a model file, or raise `ModelFileError`.
+    """Read the JSON values, arrays and size of a model file, or raise `ModelFileError`.
 
-    Parameters
-    ----------
-    path : str, path or BytesIO
-
-    Returns
-    -------
-    header : dict
-    arrays : dict of str to ndarray
-    size : float
-        Bytes of the file; infinity for a pickle, which is trusted anyway.
+    The size is infinite for a pickle (a BytesIO), which is trusted anyway.
     """
     pickled = isinstance(path, io.BytesIO)
     name = "The pickled model" if pickled else os.fspath(path)
@@ -781,10 +717,10 @@ def _check_seal(file: BinaryIO, name: Any) -> None:
 def _check_entries(archive: zipfile.ZipFile, size: int) -> None:
     """Raise ValueError if an entry is compressed, or all are larger than the file."""
     entries = archive.infolist()
-    stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
-    check(stored, "it is compressed")
-    small = sum(entry.file_size for entry in entries) <= size
-    check(small, "its entries are larger than the file")
+    kinds = {entry.compress_type for entry in entries}
+    check(kinds == {zipfile.ZIP_STORED}, "it is compressed")
+    total = sum(entry.file_size for entry in entries)
+    check(total <= size, "its entries are larger than the file")
 
 
 def _read_header(archive: zipfile.ZipFile, name: Any) -> dict[str, Any]:

@@ -630,7 +630,9 @@ class _Writer:
         if not given and usual_share <= _MOST:
             expected = ""  # no cell shows it on its own, nor does the column
         if formula is not None and apart > FAR:
-            expected = _write_number(formula.round_prediction(predicted), column)
+            family, whole = column.type.family, column.type.form == "whole"
+            predicted = formula.round_prediction(predicted, family, whole=whole)
+            expected = _write_number(predicted, column)
             given = list(formula.sources)
         if not expected and self._lies_beyond(i, j):
             usual = self._name_usual(j)

@@ -44,8 +44,9 @@ def test_a_product_is_found_although_some_rows_have_no_logarithm(factor):
     orders.loc[7, "total"] += 400
     odd = ProximityOutliers().fit(orders)
     expected = {one.feature: one.expected for one in odd.reasons(orders)[7]}
-    quantity, price = orders.loc[7, ["quantity", "price"]]
-    assert expected["total"] == f"{quantity * price:g}"
+    assert (
+        expected["total"] == f"{orders.loc[7, 'quantity'] * orders.loc[7, 'price']:g}"
+    )
     assert (odd.score_cells(orders).loc[::50, "price"] < 5).all()
 
 
@@ -89,6 +90,62 @@ def test_the_far_number_is_the_wrong_one():
     assert float(reason.expected) == pytest.approx((table.loc[5, "f"] - 32) / 1.8)
 
 
+def make_stays(n=300):
+    """Make stays whose last day and whose cost follow from the length."""
+    rng = np.random.default_rng(5)
+    days = rng.integers(1, 12, n)
+    first = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), "D")
+    rate = rng.choice([380.0, 410.0, 620.0], n)
+    table = pd.DataFrame({"age": rng.integers(1, 90, n), "days": days, "first": first})
+    table["last"] = first + pd.to_timedelta(days, "D")
+    return table.assign(rate=rate, cost=days * rate, extra=rng.normal(size=n))
+
+
+def test_a_small_error_in_an_exact_formula_is_found():
+    table = make_stays()
+    i = int(table.index[table["days"] == 8][0])
+    table.loc[i, "cost"] += 100
+    odd = ProximityOutliers().fit(table)
+    assert odd.predict(table).tolist().count(-1) == 1
+    said = str(odd.reasons(table)[i][0])
+    days, rate, cost = table.loc[i, ["days", "rate", "cost"]]
+    assert said.startswith(f"cost {cost:g}: {cost - 100:g} expected with ")
+    assert {f"days {days:g}", f"rate {rate:g}"} == set(odd.reasons(table)[i][0].given)
+    # No whole number of days times the rate would be this cost.
+    assert odd.score_cells(table).loc[i, "days"] < 5
+
+
+def test_a_sum_that_is_one_off_is_found_and_a_rounded_product_is_none():
+    rng = np.random.default_rng(6)
+    table = pd.DataFrame(rng.integers(0, 500, (400, 2)), columns=["a", "b"])
+    table["sum"] = table["a"] + table["b"]
+    table["price"] = (1.19 * table["a"]).round(2)
+    table.loc[7, "sum"] += 1
+    scores = ProximityOutliers().fit(table).score_cells(table)
+    assert scores.loc[7, "sum"] > 5
+    assert (scores["price"] == 0).mean() > 0.75  # the others are in its tails
+    assert scores["price"].max() < 5
+
+
+def test_expected_dates_are_whole_days():
+    table = make_stays()
+    table.loc[9, "last"] -= pd.Timedelta(20, "D")
+    right = table.loc[9, "first"] + pd.Timedelta(table.loc[9, "days"], "D")
+    reasons = {r.feature: r for r in ProximityOutliers().fit(table).reasons(table)[9]}
+    assert reasons["last"].expected == f"{right:%Y-%m-%d}"
+
+
+def test_a_number_that_a_formula_does_not_need_is_no_part_of_it():
+    odd = ProximityOutliers().fit(make_stays())
+    names = list(make_stays())
+    found = {
+        names[f.feature]: {names[k] for k in f.sources} for f in odd._tails.formulas
+    }
+    assert found["cost"] == {"days", "rate"}
+    assert found["last"] == {"first", "days"}
+    assert found["rate"] == {"cost", "days"}
+
+
 def test_noise_is_no_formula():
     rng = np.random.default_rng(4)
     a = rng.normal(size=500)
@@ -113,7 +170,7 @@ def test_batches_and_files_have_the_same_formulas(tmp_path):
     )
 
 
-@pytest.mark.parametrize("broken", [[["x"]], [[0, [9], False, [0.0], [1.0], *"abc"]]])
+@pytest.mark.parametrize("broken", [[["x"]], [[0, [9], False, [0.0], [1.0], *"abcde"]]])
 def test_damaged_formulas_are_refused(broken):
     odd = ProximityOutliers().fit(make_orders())
     state = odd.__get_model_state__()

@@ -158,7 +158,7 @@ def test_the_sentence_counts_the_samples():
     groups = Groups(3, {1: 1, 2: 2, 3: 7}, {2: 0.9, 3: 0.8}, ("a", "b"))
     assert describe_groups(3, groups) == (
         "3 separate groups: of 10 samples of 90 % of the rows, 7 have 3, 2 have 2 and "
-        "1 has none."
+        "1 has no groups."
     )
     groups = Groups(3, {2: 4, 3: 6}, {2: 0.9, 3: 0.8}, ("a", "b"), n_sampled=1600)
     assert describe_groups(3, groups) == (
@@ -168,7 +168,7 @@ def test_the_sentence_counts_the_samples():
     assert describe_groups(1, groups) == (
         "No separate groups found: in the ranks of their values, the rows vary "
         "gradually, most along a and b. But of 10 "
-        "samples of 90 % of the rows, 8 have none and 2 have 2."
+        "samples of 90 % of the rows, 8 have no groups and 2 have 2."
     )
 
 

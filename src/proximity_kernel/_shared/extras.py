@@ -9,21 +9,8 @@ from .published import how_to_install
 
 
 def require(package: str, extra: str) -> Any:
-    """Import an optional package; raise ImportError with a remedy if it is absent.
+    """Import an optional package; if absent, ImportError names the extra to install.
 
-    Parameters
-    ----------
-    package : str
-        The package to import.
-    extra : str
-        The extra of this project that installs it.
-
-    Returns
-    -------
-    module
-
-    Examples
-    --------
     >>> require("no_such_package", extra="cli")
     Traceback (most recent call last):
     ImportError: no_such_package is not installed; in a copy of the repository, ...

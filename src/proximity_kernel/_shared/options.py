@@ -33,23 +33,10 @@ _PAPER_BINS = 4
 
 @dataclass(frozen=True)
 class FitOptions:
-    """The options of a fit, checked and with defaults resolved.
+    """The options of a `ProximityKernel` for a fit, checked, with defaults resolved.
 
-    Attributes
-    ----------
-    n_bins : int, "auto", "fine", sequence of these, or mapping from columns to these
-    matching : {"pairwise", "cascade"}
-    missingness : {"ignorable", "informative", "auto"} or mapping
-        The keys of a mapping are columns, which are checked when the columns are known.
-    categorical_features
-        As in `ProximityKernel`.
-    feature_weights
-        As in `ProximityKernel`; checked when the columns are known.
-    rarity : float
-    max_categories : int
-    seed : int
-        Seed for sampling rows.
-    n_threads : int
+    The columns that they name, and `feature_weights`, are checked when the columns are
+    known. `seed` is for sampling rows.
     """
 
     n_bins: Any
@@ -76,16 +63,8 @@ class FitOptions:
 def resolve_options(kernel: Any) -> FitOptions:
     """Check the parameters of a `ProximityKernel` and resolve the defaults.
 
-    With ``matching="cascade"``, None means the value that the paper uses.
-
-    Parameters
-    ----------
-    kernel : ProximityKernel
-        If `random_state` is a RandomState, one number is taken from it.
-
-    Returns
-    -------
-    FitOptions
+    With ``matching="cascade"``, None means the value that the paper uses. If
+    `random_state` is a RandomState, one number is taken from it.
     """
     check_kernel_options(kernel)
     n_bins, missingness = kernel.n_bins, kernel.missingness
@@ -103,10 +82,7 @@ def resolve_options(kernel: Any) -> FitOptions:
 
 
 def check_kernel_options(kernel: Any) -> None:
-    """Raise ValueError unless all options that need no table to check are valid.
-
-    The other options are checked when the columns are known.
-    """
+    """Raise ValueError unless all options that need no table to check are valid."""
     check_choice("matching", kernel.matching, MATCHINGS)
     check_missingness(kernel.missingness)
     check_count("max_categories", kernel.max_categories, 2, MAX_BINS)
@@ -120,10 +96,7 @@ def check_kernel_options(kernel: Any) -> None:
 
 
 def check_missingness(value: Any) -> None:
-    """Raise ValueError unless the value is None, a valid word or a mapping to words.
-
-    The keys of a mapping are checked when the columns are known.
-    """
+    """Raise ValueError unless the value is None, a valid word or a mapping to words."""
     if isinstance(value, Mapping):
         for key, word in value.items():
             check_choice(f"missingness[{key!r}]", word, MISSINGNESSES)
@@ -135,21 +108,21 @@ def check_bin_count(name: str, value: Any) -> BinCount:
     """Raise ValueError unless a value is a number of bins, "auto" or "fine"."""
     if not isinstance(value, str):
         return check_count(name, value, 2, MAX_BINS)
-    if value == AUTO:
-        return AUTO
-    if value == FINE:
-        return FINE
-    raise ValueError(
-        f"{name} must be {AUTO!r}, {FINE!r} or a whole number, at least 2 and at most "
-        f"{MAX_BINS}, got {value!r}."
-    )
+    allowed = f"{AUTO!r}, {FINE!r} or a whole number, at least 2 and at most {MAX_BINS}"
+    _require(value in (AUTO, FINE), name, allowed, value)
+    return AUTO if value == AUTO else FINE
+
+
+def _require(good: bool, name: str, allowed: str, value: Any) -> None:
+    """Raise ValueError unless an option is good; `allowed` are its possible values."""
+    if not good:
+        raise ValueError(f"{name} must be {allowed}, got {value!r}.")
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     """Raise ValueError unless `value` is one of the `choices`."""
-    if not isinstance(value, str) or value not in choices:
-        known = " or ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be {known}, got {value!r}.")
+    known = isinstance(value, str) and value in choices
+    _require(known, name, " or ".join(map(repr, choices)), value)
 
 
 def is_number(value: Any, kind: type = numbers.Real) -> bool:
@@ -159,23 +132,22 @@ def is_number(value: Any, kind: type = numbers.Real) -> bool:
 
 def check_count(name: str, value: Any, least: int, most: int | None = None) -> int:
     """Raise ValueError unless a value is a whole number from `least` to `most`."""
-    whole = is_number(value, numbers.Integral)
-    if not whole or value < least or (most is not None and value > most):
-        limits = f"at least {least}" + ("" if most is None else f" and at most {most}")
-        raise ValueError(f"{name} must be a whole number, {limits}, got {value!r}.")
+    good = is_number(value, numbers.Integral) and value >= least
+    limits = f"at least {least}" + ("" if most is None else f" and at most {most}")
+    good = good and (most is None or value <= most)
+    _require(good, name, f"a whole number, {limits}", value)
     return int(value)
 
 
 def check_flag(name: str, value: Any) -> None:
     """Raise ValueError unless a value is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False, got {value!r}.")
+    _require(isinstance(value, bool | np.bool_), name, "True or False", value)
 
 
 def check_share(name: str, value: Any) -> None:
     """Raise ValueError unless a value is a number from 0 to 1."""
-    if not is_number(value) or not 0 <= value <= 1:
-        raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}.")
+    good = is_number(value) and 0 <= value <= 1
+    _require(good, name, "a number from 0 to 1", value)
 
 
 def check_float_dtype(name: str, value: Any) -> None:
@@ -184,17 +156,15 @@ def check_float_dtype(name: str, value: Any) -> None:
         dtype: np.dtype[Any] = np.dtype(value)
     except (TypeError, ValueError):
         dtype = np.dtype(object)
-    if value is None or dtype not in (np.dtype("f4"), np.dtype("f8")):
-        raise ValueError(f"{name} must be float32 or float64, got {value!r}.")
+    good = value is not None and dtype in (np.dtype("f4"), np.dtype("f8"))
+    _require(good, name, "float32 or float64", value)
 
 
 def check_n_jobs(n_jobs: Any) -> None:
     """Raise ValueError unless `n_jobs` is None or a non-zero int."""
-    if n_jobs is not None and (not is_number(n_jobs, numbers.Integral) or n_jobs == 0):
-        raise ValueError(
-            f"n_jobs must be None, a number of threads, or negative to count back from "
-            f"all cores, got {n_jobs!r}."
-        )
+    good = n_jobs is None or (is_number(n_jobs, numbers.Integral) and n_jobs != 0)
+    allowed = "None, a number of threads, or negative to count back from all cores"
+    _require(good, "n_jobs", allowed, n_jobs)
 
 
 def check_seed(random_state: Any) -> None:
@@ -212,10 +182,7 @@ def make_random_state(random_state: Any) -> np.random.RandomState:
 
 
 def draw_seed(random_state: Any) -> int:
-    """Return a seed from a checked `random_state`: an int modulo 2**64.
-
-    None gives a new seed each time; a RandomState gives its next number.
-    """
+    """Return a seed: an int modulo 2**64, a RandomState's next number, or a new one."""
     if isinstance(random_state, np.random.RandomState | None):
         return int(make_random_state(random_state).randint(1 << 31))
     return int(random_state) % (1 << 64)

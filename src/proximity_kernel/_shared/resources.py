@@ -55,26 +55,7 @@ def run_pieces(
 ) -> None:
     """Call ``work(first, last)`` for pieces of ``range(n_items)``, on several threads.
 
-    Parameters
-    ----------
-    work : callable
-        Processes the items `first` to ``last - 1``.
-    n_items : int
-        Number of items.
-    piece : int
-        Items in a piece; small enough that an interrupt takes effect soon.
-    n_threads : int
-        Number of threads.
-
-    Examples
-    --------
-    >>> from proximity_kernel._shared.resources import run_pieces
-    >>> squares = [0] * 5
-    >>> def work(first, last):
-    ...     squares[first:last] = [i * i for i in range(first, last)]
-    >>> run_pieces(work, 5, piece=2, n_threads=2)
-    >>> squares
-    [0, 1, 4, 9, 16]
+    A piece has `piece` items, few enough that an interrupt takes effect soon.
     """
     with Threads(n_threads) as threads:
         threads.run(work, n_items, piece)
@@ -83,12 +64,6 @@ def run_pieces(
 class Threads:
     """A pool of threads that is kept for several short loops.
 
-    Parameters
-    ----------
-    n_threads : int
-
-    Examples
-    --------
     >>> squares = [0] * 5
     >>> def work(first, last):
     ...     squares[first:last] = [i * i for i in range(first, last)]
@@ -123,10 +98,7 @@ class Threads:
             done.result()
 
 
-@cache
-def _find_blas() -> ThreadpoolController:
-    """Find the loaded BLAS libraries; cached, because that takes milliseconds."""
-    return ThreadpoolController()
+_find_blas = cache(ThreadpoolController)  # to find BLAS takes milliseconds
 
 
 @contextmanager
@@ -142,15 +114,9 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def check_memory(n_bytes: int, what: str) -> None:
-    """Raise MemoryError if an array would be larger than the memory of the machine.
+    """Raise MemoryError if an array, `what`, would be larger than the machine's memory.
 
     Linux would allocate the array, and kill the process that fills it.
-
-    Parameters
-    ----------
-    n_bytes : int
-    what : str
-        The name of the array in the message.
     """
     memory = count_memory()
     if n_bytes > memory:

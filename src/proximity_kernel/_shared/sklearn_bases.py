@@ -20,6 +20,7 @@ from sklearn import base
 
 from . import published
 
+_Request = bool | str | None
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 TableT = TypeVar("TableT")
 """The type of a table; a method that returns a table returns the same type."""
@@ -110,9 +111,7 @@ class Weighted:
 
     if TYPE_CHECKING:
 
-        def set_fit_request(
-            self, *, sample_weight: bool | str | None = None
-        ) -> Self: ...
+        def set_fit_request(self, *, sample_weight: _Request = None) -> Self: ...
 
 
 class Clusterer(Weighted, base.ClusterMixin):  # type: ignore[misc]
@@ -123,9 +122,7 @@ class Clusterer(Weighted, base.ClusterMixin):  # type: ignore[misc]
         def fit_predict(
             self, X: Any, y: Any = None, *, sample_weight: Any = None
         ) -> NDArray[np.int32]: ...
-        def set_score_request(
-            self, *, sample_weight: bool | str | None = None
-        ) -> Self: ...
+        def set_score_request(self, *, sample_weight: _Request = None) -> Self: ...
 
 
 class OutlierDetector(base.OutlierMixin):  # type: ignore[misc]
@@ -142,9 +139,7 @@ class _Scored:
     if TYPE_CHECKING:
 
         def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
-        def set_score_request(
-            self, *, sample_weight: bool | str | None = None
-        ) -> Self: ...
+        def set_score_request(self, *, sample_weight: _Request = None) -> Self: ...
 
 
 class Classifier(_Scored, base.ClassifierMixin):  # type: ignore[misc]

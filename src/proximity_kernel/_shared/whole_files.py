@@ -39,8 +39,8 @@ def is_device(path: Path) -> bool:
 def name_beside(path: Path) -> Path:
     """Make a new name for a temporary file, in the folder of a file or symlink target.
 
-    In the same folder, because a rename is atomic only within a file system. The name
-    is new each time, because other processes may be writing too.
+    A rename is atomic only within a file system. The name is new each time, because
+    other processes may be writing too.
     """
     return path.resolve().with_name(f".{_shorten(path.name)}.{uuid4().hex}.part")
 
@@ -54,23 +54,10 @@ def _shorten(name: str) -> str:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces the target on exit, unless an error occurs.
 
-    A character device, a pipe, and the file that standard output goes to are written
-    to directly.
+    An existing file is replaced by one with its permissions and owner. A character
+    device or a pipe, which can only be written, and the file that standard output goes
+    to are written to directly. `check_replaceable` says what raises OSError.
 
-    Parameters
-    ----------
-    path : Path
-        An existing file is replaced; the new file has its permissions and owner. A file
-        that is read-only, a block device or a socket raises OSError.
-
-    Yields
-    ------
-    file
-        An empty binary file. Unless it is a device or a pipe, it can also be read, and
-        its position can be set.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with whole_file(Path(folder, "greeting.txt")) as file:
@@ -125,12 +112,9 @@ def check_replaceable(path: Path) -> os.stat_result | None:
 
 @contextmanager
 def private_like(inputs: Iterable[str | None]) -> Iterator[None]:
-    """Make new files readable only by the user, unless everybody may read all inputs.
+    """Make new files readable only by the user, unless everybody may read all `inputs`.
 
-    Parameters
-    ----------
-    inputs : iterable of str or None
-        Files that are read; ``"-"`` is standard input.
+    These are paths, or ``"-"`` for standard input; None is ignored.
     """
     modes = [_find_mode(one) for one in inputs if one]
     before = os.umask(0o077)

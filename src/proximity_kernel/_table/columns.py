@@ -71,15 +71,9 @@ _FAMILIES: dict[str, tuple[type, ...]] = {
 _SECOND = 10**9  # nanoseconds
 _DAY = 86400 * _SECOND
 _UNITS = {
-    "W": 7 * _DAY,
-    "D": _DAY,
-    "h": 3600 * _SECOND,
-    "m": 60 * _SECOND,
-    "s": _SECOND,
-    "ms": 10**6,
-    "us": 1000,
-    "ns": 1,
-}
+    "W": 7 * _DAY, "D": _DAY, "h": 3600 * _SECOND, "m": 60 * _SECOND, "s": _SECOND,
+    "ms": 10**6, "us": 1000, "ns": 1,
+}  # fmt: skip
 _EPOCH, _FIRST = dt.date(1970, 1, 1), dt.datetime(1970, 1, 1)
 
 
@@ -91,28 +85,19 @@ FORMS: tuple[Form, ...] = ("boolean", "whole", "decimal")
 class ColumnType:
     """The type of a column, which a later table must match.
 
-    Attributes
-    ----------
-    name : str
-        The frame's column name, or "x3" for the column at index 3 of an array.
-    kind : {"numeric", "categorical"}
-    family : str
-        What the cells or labels are: "numbers" (booleans too), "text", "dates" or
-        "durations"; "nothing" if no cell is observed. For labels of another type it is
-        the name of that type, such as "Interval".
-    order : tuple of labels or None
-        The labels of an ordered categorical, the lowest first, written as in
-        `Column.labels`. None for any other column.
-    place : str
-        The column in messages: "column 'age'" or "column 3". Ignored by ``==``.
-    unasked : bool
-        Whether the column is text that is read as categorical although neither its
-        dtype nor `categorical_features` asks for that. Ignored by ``==``.
-    rounded : bool
-        Whether different cells became the same float64. Ignored by ``==``.
-    form : {"boolean", "whole", "decimal"}
-        Whether the numbers observed at fit are all booleans or all whole; dates are
-        whole if none has a time of day. "decimal" if neither. Ignored by ``==``.
+    `name` is the frame's column name, or "x3" for the column at index 3 of an array.
+    `family` is what the cells or labels are: "numbers" (booleans too), "text", "dates"
+    or "durations"; "nothing" if no cell is observed. For labels of another type it is
+    the name of that type, such as "Interval". `order` has the labels of an ordered
+    categorical, the lowest first, written as in `Column.labels`; it is None for any
+    other column.
+
+    The rest is ignored by ``==``. `place` is the column in messages: "column 'age'" or
+    "column 3". `unasked` says whether the column is text that is read as categorical
+    although neither its dtype nor `categorical_features` asks for that, and `rounded`
+    whether different cells became the same float64. `form` says whether the numbers
+    observed at fit are all booleans or all whole; dates are whole if none has a time of
+    day.
     """
 
     name: str
@@ -138,17 +123,14 @@ class ColumnType:
 class Column:
     """One typed column of a table.
 
-    Attributes
-    ----------
-    type : ColumnType
-    values : ndarray of shape (n_samples,), float64 or int32
-        Numeric: float64, NaN is missing; never written to, because it can be a view of
-        the caller's memory. Categorical: int32, index into `labels`, -1 is missing.
-    labels : tuple
-        The distinct observed labels of a categorical column, sorted: text, numbers,
-        durations in seconds, dates as ISO text in UTC ("2020-01-01" at midnight, else
-        "2020-01-01T12:00:00"). If no cell was observed at fit, the only label is
-        "unknown".
+    `values` has shape (n_samples,). Numeric: float64, NaN is missing; never written to,
+    because it can be a view of the caller's memory. Categorical: int32, index into
+    `labels`, -1 is missing.
+
+    `labels` are the distinct observed labels of a categorical column, sorted: text,
+    numbers, durations in seconds, dates as ISO text in UTC ("2020-01-01" at midnight,
+    else "2020-01-01T12:00:00"). If no cell was observed at fit, the only label is
+    "unknown".
     """
 
     type: ColumnType
@@ -171,23 +153,11 @@ def read_columns(
 ) -> tuple[Column, ...]:
     """Read a table as typed columns.
 
-    Parameters
-    ----------
-    table : frame, array or list of rows, of shape (n_samples, n_features)
-        Any eager frame that narwhals supports, anything with `__array__`, or a list of
-        rows, each a list or tuple of cells. The columns of a float64 array are views of
-        the array.
-    categorical_features : "from_dtype", None, mask, indices or names
-        Columns to read as categorical in addition to columns of categorical dtype.
-    fitted : sequence of ColumnType, optional
-        The types of the fitted table, which the columns of `table` must match.
+    `table` has shape (n_samples, n_features): any eager frame that narwhals supports,
+    anything with `__array__`, or a list of rows. The columns of a float64 array are
+    views of the array. `categorical_features` (None, mask, indices or names) adds to
+    the columns of categorical dtype. With `fitted`, the columns must match these types.
 
-    Returns
-    -------
-    tuple of Column
-
-    Examples
-    --------
     >>> size, color = read_columns([[1.5, "red"], [None, "blue"], [2, None]])
     >>> size.type.kind, size.values.tolist()
     ('numeric', [1.5, nan, 2.0])
@@ -245,10 +215,7 @@ def _holds_booleans(data: Any, values: NDArray[np.float64]) -> bool:
 
 
 def mark_whole(found: ColumnType, values: NDArray[np.float64]) -> ColumnType:
-    """Return a column's type, of form "whole" if all its numbers or days are whole.
-
-    This reads all values, so it is done only at fit.
-    """
+    """Set the form of a type to "whole" if all values are; this reads all of them."""
     known = found.family in ("numbers", "dates")
     if not known or found.form == "boolean" or found.has_labels:
         return found
@@ -335,12 +302,15 @@ def _read_labels(series: nw.Series[Any], header: Header) -> Column:
 
 
 def _read_array(values: _Array, header: Header) -> Column:
-    """Read an array that has no infinity as a column; its dtype decides the kind."""
+    """Read an array without infinity; its dtype, or its objects, decide the kind."""
     kind = values.dtype.kind
-    if kind in "SUT":
-        values = _decode_text(values, header)
     if kind in "OSUT":
-        return _read_objects(values, header)
+        cells = values if kind == "O" else _decode_text(values, header)
+        family = find_family(cells, header)
+        if family == "text" or header.named:
+            coded = label_cells(cells, family, header)
+            return _make_categorical(*coded, family, header, unasked=not header.named)
+        return _make_numeric(number_cells(cells, family, header), family, header)
     if kind not in "biufmM":
         what = "complex" if kind == "c" else f"dtype {values.dtype}"
         header.refuse({what: values[0]})
@@ -358,20 +328,8 @@ def _read_array(values: _Array, header: Header) -> Column:
     return _make_categorical(*coded, family, header)
 
 
-def _read_objects(cells: _Array, header: Header) -> Column:
-    """Read an array of objects as a column; its observed cells decide the kind."""
-    family = find_family(cells, header)
-    if family == "text" or header.named:
-        coded = label_cells(cells, family, header)
-        return _make_categorical(*coded, family, header, unasked=not header.named)
-    return _make_numeric(number_cells(cells, family, header), family, header)
-
-
 def _decode_text(values: _Array, header: Header) -> _Array:
-    """Convert an array of strings or bytes to an array of str objects.
-
-    Raises TypeError unless the column is listed in `categorical_features`.
-    """
+    """Convert strings or bytes to str objects; TypeError unless the column is named."""
     if not header.named:
         raise TypeError(
             f"{header.place} is in an array of strings, in which numbers and missing "
@@ -391,13 +349,24 @@ def _decode_text(values: _Array, header: Header) -> _Array:
 def _match_fitted_type(column: Column, fitted: ColumnType) -> Column:
     """Convert a column to its fitted type; raise ValueError if its type differs."""
     found = column.type
-    if NOTHING in (found.family, fitted.family):
-        return _make_placeholder(column.observed, fitted)
+    if NOTHING in (found.family, fitted.family):  # one value for all observed cells
+        if fitted.kind == "numeric":
+            return Column(fitted, np.where(column.observed, 0.0, np.nan))
+        codes = np.where(column.observed, np.int32(0), np.int32(-1))
+        return Column(fitted, codes, ("unknown",) if column.observed.any() else ())
     if replace(found, name=fitted.name) == fitted:
         return replace(column, type=fitted)
-    labels = found.order or column.labels
-    if fitted.order is not None and labels:
-        return Column(fitted, _rank_labels(column, labels, fitted.order))
+    if fitted.order is not None and (labels := found.order or column.labels):
+        codes = np.where(column.observed, column.values, -1).astype(np.intp)
+        order, present = fitted.order, [labels[k] for k in np.unique(codes[codes >= 0])]
+        if lost := [label for label in present if label not in order]:
+            raise ValueError(
+                f"{found.place} has labels without a rank in the fitted order {order}: "
+                f"{lost}; replace these labels by labels of that order, or fit again."
+            )
+        rank = {label: float(k) for k, label in enumerate(order)}
+        ranks = np.array([*(rank.get(label, np.nan) for label in labels), np.nan])
+        return Column(fitted, ranks[codes])
     raise ValueError(
         f"{found.place} was {fitted} when fitted and is {found} now; convert it to "
         "the fitted type, or fit again (categorical_features makes numbers "
@@ -405,48 +374,11 @@ def _match_fitted_type(column: Column, fitted: ColumnType) -> Column:
     )
 
 
-def _make_placeholder(observed: NDArray[np.bool_], fitted: ColumnType) -> Column:
-    """Make a column of the fitted type with one value for all observed cells.
-
-    It is used if no cell is observed in this table, or no cell was observed at fit.
-    """
-    if fitted.kind == "numeric":
-        return Column(fitted, np.where(observed, 0.0, np.nan))
-    labels = ("unknown",) if observed.any() else ()
-    return Column(fitted, np.where(observed, np.int32(0), np.int32(-1)), labels)
-
-
-def _rank_labels(column: Column, labels: _Labels, order: _Labels) -> _Array:
-    """Replace labels by ranks in the fitted order; raise ValueError for a new label."""
-    codes = np.where(column.observed, column.values, -1).astype(np.intp)
-    if lost := [
-        labels[k] for k in np.unique(codes) if k >= 0 and labels[k] not in order
-    ]:
-        raise ValueError(
-            f"{column.type.place} has labels without a rank in the fitted order "
-            f"{order}: {lost}; replace these labels by labels of that order, or fit "
-            "again."
-        )
-    rank = {label: float(k) for k, label in enumerate(order)}
-    return np.array([*(rank.get(label, np.nan) for label in labels), np.nan])[codes]
-
-
 def find_family(cells: Collection[Any], header: Header, any_type: bool = False) -> str:
     """Find the family of all observed cells; raise an error if there are several.
 
-    Parameters
-    ----------
-    cells : collection of objects
-    header : Header
-    any_type : bool
-        Whether types without a family are allowed; the result is then the type's name.
+    With `any_type`, a type without a family is allowed, and the result is its name.
 
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> find_family([1, None, 2.5], Header("a", "column 'a'", False))
     'numbers'
     """
@@ -475,18 +407,8 @@ def examples(cells: Collection[Any]) -> dict[str, Any]:
 def number_cells(cells: _Array, family: str, header: Header) -> NDArray[np.float64]:
     """Convert cells of one family to floats, with NaN for missing cells.
 
-    Infinity, or a number too large for float64, raises ValueError.
-
-    Parameters
-    ----------
-    cells : ndarray of objects
-    family : {"numbers", "dates", "durations", "nothing"}
-        Durations become seconds, and dates the seconds since 1970 in UTC.
-    header : Header
-
-    Returns
-    -------
-    ndarray of float64
+    Durations become seconds, and dates the seconds since 1970 in UTC. Infinity, or a
+    number too large for float64, raises ValueError.
     """
     if family in ("dates", "durations"):
         counts = (_count_nanoseconds(cell, header) for cell in cells)
@@ -506,21 +428,9 @@ def number_cells(cells: _Array, family: str, header: Header) -> NDArray[np.float
 def label_cells(cells: Collection[Any], family: str, header: Header) -> _Codes:
     """Encode cells of one family as indices of labels; equal cells have one label.
 
-    Parameters
-    ----------
-    cells : collection of objects
-    family : str
-    header : Header
+    Returns the index of each cell's label, -1 if it is missing, and the distinct
+    labels, sorted; dates by time.
 
-    Returns
-    -------
-    codes : ndarray of int32
-        The index of each cell's label, -1 if it is missing.
-    labels : list
-        The distinct labels, sorted; dates by time.
-
-    Examples
-    --------
     >>> header = Header("a", "column 'a'", True)
     >>> noon = dt.datetime(2020, 1, 1, 12)
     >>> label_cells([noon, None, noon.date()], "dates", header)
@@ -626,10 +536,7 @@ def _to_plain(cell: Any) -> Any:
 
 
 def _count_nanoseconds(cell: Any, header: Header) -> int | None:
-    """Convert a duration to nanoseconds, or a date to nanoseconds since 1970 in UTC.
-
-    None if the cell is missing.
-    """
+    """Count a duration or date (since 1970 in UTC) in nanoseconds; None if missing."""
     # Times of pandas can be finer than microseconds and outside Python's range.
     cell = getattr(cell, "asm8", cell)
     if isinstance(cell, dt.datetime):
@@ -649,14 +556,8 @@ def _count_nanoseconds(cell: Any, header: Header) -> int | None:
 def _count_steps(times: Any, header: Header) -> tuple[Any, int, int]:
     """Convert numpy times to whole steps of their dtype, such as 10 s of "m8[10s]".
 
+    Returns the number of steps, the nanoseconds per unit, and the units per step.
     Raises TypeError if the unit of the dtype has no fixed length.
-
-    Returns
-    -------
-    counts : ndarray or scalar, int64
-        Number of steps.
-    size, step : int
-        Nanoseconds per unit, and units per step.
     """
     dtype = times.dtype
     unit, step = np.datetime_data(dtype)
@@ -689,17 +590,6 @@ def select_column_rows(
 ) -> tuple[Column, ...]:
     """Select rows of columns by a mask, and drop the labels that no longer occur.
 
-    Parameters
-    ----------
-    columns : sequence of Column
-    kept : ndarray of shape (n_samples,), bool
-
-    Returns
-    -------
-    tuple of Column
-
-    Examples
-    --------
     >>> columns = read_columns([["a"], ["b"], [None], ["c"]])
     >>> (column,) = select_column_rows(columns, np.array([False, True, True, True]))
     >>> column.labels, column.values.tolist()
@@ -723,19 +613,8 @@ def select_column_rows(
 
 
 def find_categorical(asked: Any, columns: Sequence[ColumnType | Header]) -> set[int]:
-    """Resolve `categorical_features` to column indices.
+    """Resolve `categorical_features` (None, mask, indices or names) to column indices.
 
-    Parameters
-    ----------
-    asked : "from_dtype", None, mask, indices or names
-    columns : sequence of ColumnType or Header
-
-    Returns
-    -------
-    set of int
-
-    Examples
-    --------
     >>> types = [ColumnType(name, "numeric", "numbers") for name in ("size", "color")]
     >>> find_categorical(["color"], types)
     {1}
@@ -771,22 +650,9 @@ def find_columns(
 ) -> dict[int, tuple[Any, Any]]:
     """Find the columns to which the keys of an option refer, by name or by position.
 
-    Parameters
-    ----------
-    option : str
-        The name of the option, for messages.
-    given : mapping
-        From names or positions of columns to values.
-    types : sequence of ColumnType or Header
-        The columns, with their names.
+    `option` is the name of the option, for messages. Returns a dict from the position
+    of each column to its key and its value.
 
-    Returns
-    -------
-    dict
-        From the position of each column to its key and its value.
-
-    Examples
-    --------
     >>> types = [ColumnType(name, "numeric", "numbers") for name in ("age", "size")]
     >>> find_columns("feature_weights", {"size": 2, 0: 3}, types)
     {1: ('size', 2), 0: (0, 3)}

@@ -1,11 +1,8 @@
-"""Fill the missing cells of a table; the result has the same type as the table.
+"""Fill the missing cells of a table, in a copy of the same type.
 
-A frame becomes a frame of the same library, an array an array, and a list of rows a
-list of rows. Columns keep their order, and their types if these can represent the
-values. Observed cells do not change. The caller's table is not modified.
-
-Values for a column of whole numbers are rounded. Booleans are true if the expected
-value is above one half. Times have the type and unit of the column.
+Columns keep their order, and their types if these can represent the values. Values for
+a column of whole numbers are rounded. Booleans are true if the expected value is above
+one half. Times have the type and unit of the column.
 
 A frame's column keeps its type even if narwhals has no name for the type (such as
 categories of any dtype, or nullable integers), so the code calls each library directly.
@@ -68,8 +65,7 @@ class Fill:
     ends : ndarray of shape (n_missing, 2), float64
         Where the interval of a number begins and ends.
     objects : str
-        The type of the cells at fit, if they were Python objects or dates, and the time
-        zone; see `find_objects`.
+        The type of the cells and the time zone at fit, by `find_objects`.
     """
 
     type: ColumnType
@@ -111,8 +107,7 @@ class Fill:
             return self
         if self.is_boolean:
             unsure = np.minimum(self.means, 1 - self.means)
-            sure = self.uncertainty == 0  # drawn, not estimated
-            unsure = np.where(sure, 0.0, unsure)
+            unsure[self.uncertainty == 0] = 0.0  # drawn, not estimated
             values = (self.means > 0.5).astype(np.float64)
             return replace(self, values=values, uncertainty=unsure)
         if round_whole and self.type.form == "whole" and self.values.dtype.kind == "f":
@@ -130,10 +125,7 @@ class Fill:
 
     def as_numbers(self, dtype: np.dtype[Any]) -> _Array:
         """Convert the values to a dtype; round and clip them for an integer dtype."""
-        if dtype.kind == "b":
-            labels = self.type.has_labels
-            return self.values.astype(bool) if labels else self.means > 0.5
-        if self.is_boolean:
+        if self.is_boolean or (dtype.kind == "b" and not self.type.has_labels):
             return (self.means > 0.5).astype(dtype)
         if dtype.kind not in "iu":
             return self.values.astype(np.float64).astype(dtype)
@@ -148,39 +140,28 @@ class Fill:
         known = [cell for i, cell in enumerate(cells) if i not in missing]
         example = next(iter(known), None)
         found = name_objects(known)
+        objects = self.objects or found
         if self.held_dates:
             objects = ", ".join(filter(None, (found.partition(", ")[0], self.zone)))
-        else:
-            objects = self.objects or found
         made: list[Any] = self.values.tolist()
         if self.type.family in TIMES and not isinstance(example, str):
             made = [_convert_time(one, objects) for one in self.as_times()]
-        elif self.values.dtype.kind == "O":
-            pass
-        elif objects == "bool" or (self.is_boolean and not objects):
-            made = [mean > 0.5 for mean in self.means.tolist()]
-        elif objects == "int":
-            made = [round(value) for value in made]
-        elif objects == "Decimal":
-            made = [Decimal(repr(value)) for value in made]
+        elif self.values.dtype.kind != "O":
+            if objects == "bool" or (self.is_boolean and not objects):
+                made = [mean > 0.5 for mean in self.means.tolist()]
+            elif objects == "int":
+                made = [round(value) for value in made]
+            elif objects == "Decimal":
+                made = [Decimal(repr(value)) for value in made]
         return np.fromiter(made, object, len(made))
 
 
 def name_objects(cells: Sequence[Any]) -> str:
     """Name the common type of Python objects that are numbers or times, and their zone.
 
-    Parameters
-    ----------
-    cells : sequence of objects
+    Empty for other types, and if there is no common type. Times in several time zones
+    are in UTC.
 
-    Returns
-    -------
-    str
-        Empty for other types, and if there is no common type. Times in several time
-        zones are in UTC.
-
-    Examples
-    --------
     >>> name_objects([1, 2]), name_objects([1, 2.5]), name_objects([True])
     ('int', 'float', 'bool')
     """
@@ -272,20 +253,9 @@ def _find_zone(name: str) -> dt.tzinfo:
 
 
 def fill_table(table: Any, fills: Sequence[Fill]) -> Any:
-    """Fill the missing cells of a table, in a copy of it.
-
-    Parameters
-    ----------
-    table : frame, array or list of rows, of shape (n_samples, n_features)
-    fills : sequence of Fill, one per column
-
-    Returns
-    -------
-    frame, array or list of rows
-        Of the same type as `table`.
-    """
-    if _is_frame(table):
-        return _fill_frame(table, fills)
+    """Fill the missing cells of a table, with a `Fill` for each column, in a copy."""
+    if (frame := _find_frame(table)) is not None:
+        return _fill_frame(frame, fills)
     if isinstance(table, list | tuple):
         return _fill_rows(table, fills)
     return _fill_array(table, fills)
@@ -294,15 +264,7 @@ def fill_table(table: Any, fills: Sequence[Fill]) -> Any:
 def make_uncertainty(table: Any, fills: Sequence[Fill]) -> Any:
     """Make a table of uncertainties, of the type of `table`; 0 for observed cells.
 
-    Parameters
-    ----------
-    table : frame, array or list of rows, of shape (n_samples, n_features)
-    fills : sequence of Fill, one per column
-
-    Returns
-    -------
-    frame, array or list of rows
-        Numbers; durations for numeric columns of times.
+    They are numbers; for numeric columns of times, durations.
     """
     columns = []
     for fill in fills:
@@ -314,20 +276,9 @@ def make_uncertainty(table: Any, fills: Sequence[Fill]) -> Any:
 
 
 def make_table(table: Any, columns: Sequence[_Array]) -> Any:
-    """Make a table of new values, of the type of `table` and with its column names.
-
-    Parameters
-    ----------
-    table : frame, array or list of rows, of shape (n_samples, n_features)
-    columns : sequence of ndarray of shape (n_samples,), one per column
-
-    Returns
-    -------
-    frame, array or list of rows
-    """
-    if _is_frame(table):
-        names = nw.from_native(table, eager_only=True).columns
-        return _make_frame(table, names, columns)
+    """Make a table of new `columns`, of the type and with the names of `table`."""
+    if (frame := _find_frame(table)) is not None:
+        return _make_frame(frame, frame.columns, columns)
     if isinstance(table, list | tuple):
         return [list(row) for row in zip(*(c.tolist() for c in columns), strict=True)]
     if len({column.dtype for column in columns}) > 1:
@@ -338,17 +289,8 @@ def make_table(table: Any, columns: Sequence[_Array]) -> Any:
 def find_objects(table: Any, columns: Sequence[Column]) -> tuple[str, ...]:
     """Find the type of the cells of each column of Python objects or dates.
 
-    Parameters
-    ----------
-    table : frame, array or list of rows, of shape (n_samples, n_features)
-    columns : sequence of Column
-        The columns that were read from `table`.
-
-    Returns
-    -------
-    tuple of str, one per column
-        Such as "int", "datetime, Europe/Berlin" for Python's objects with a time zone,
-        "frame us, UTC" for a dtype; empty for other columns.
+    Such as "int", "datetime, Europe/Berlin" for Python's objects with a time zone,
+    "frame us, UTC" for a dtype; empty for other columns.
     """
     found = []
     for column, data in zip(columns, split_table(table).columns, strict=True):
@@ -378,43 +320,31 @@ def read_dtype(series: nw.Series[Any]) -> Any:
 
 
 def append_columns(table: Any, names: Sequence[str], columns: _Array) -> Any:
-    """Append columns of booleans to a copy of a table.
+    """Append columns of booleans, of shape (n_samples, n_new), to a copy of a table.
 
-    Parameters
-    ----------
-    table : frame, array or list of rows, of shape (n_samples, n_features)
-    names : sequence of str, of length n_new
-        Names of the new columns; only a frame uses them.
-    columns : ndarray of shape (n_samples, n_new), bool
-
-    Returns
-    -------
-    frame, array or list of rows
-        In an array of numbers, the new columns contain 0 and 1.
+    Only a frame uses their names. In an array of numbers, they contain 0 and 1.
     """
     if not len(names):
         return table
     if isinstance(table, list | tuple):
         pairs = zip(table, columns.tolist(), strict=True)
         return [type(row)([*row, *new]) for row, new in pairs]
-    if _is_frame(table):
-        frames = map(nw.from_native, (table, _make_frame(table, names, columns.T)))
-        return nw.concat(list(frames), how="horizontal").to_native()
+    if (frame := _find_frame(table)) is not None:
+        new_frame = nw.from_native(_make_frame(frame, names, columns.T))
+        return nw.concat([frame, new_frame], how="horizontal").to_native()
     dtype = table.dtype if table.dtype.kind in "biufO" else object
     return np.column_stack([table.astype(dtype), columns.astype(dtype)])
 
 
 def as_pandas(table: Any) -> Any:
     """Convert a frame to pandas; return an array or a list of rows unchanged."""
-    if not _is_frame(table):
-        return table
-    return nw.from_native(table, eager_only=True).to_pandas()
+    frame = _find_frame(table)
+    return table if frame is None else frame.to_pandas()
 
 
 def select_columns(table: Any, kept: Sequence[int]) -> Any:
     """Select columns of a frame, array or list of rows by their indices."""
-    if _is_frame(table):
-        frame = nw.from_native(table, eager_only=True)
+    if (frame := _find_frame(table)) is not None:
         if frame.implementation.is_pandas_like():
             return table.iloc[:, list(kept)]  # keeps the index, even without columns
         return frame[:, list(kept)].to_native()
@@ -426,21 +356,11 @@ def select_columns(table: Any, kept: Sequence[int]) -> Any:
 def make_records(table: Any, columns: dict[str, _Array], labels: Sequence[Any]) -> Any:
     """Make a frame, structured array or list of tuples to match the type of `table`.
 
-    Parameters
-    ----------
-    table : frame, array or list of rows
-    columns : dict of str to ndarray
-        Name -> values; the columns may be longer or shorter than `table`.
-    labels : sequence
-        All values that the column "label" could have. Its type in a frame depends on
-        these, and not on the values that it has.
-
-    Returns
-    -------
-    frame, structured array or list of tuples
+    `columns` may be longer or shorter than `table`. The type of the column "label" in a
+    frame depends on `labels`, all values that it could have, and not on those it has.
     """
-    if _is_frame(table):
-        like = nw.from_native(table, eager_only=True).implementation
+    if (frame := _find_frame(table)) is not None:
+        like = frame.implementation
         dtype, cells = _find_label_dtype(labels, like), columns["label"].tolist()
         if dtype == nw.String:
             cells = [cell if cell is None else str(cell) for cell in cells]
@@ -521,15 +441,15 @@ def _fill_array(table: Any, fills: Sequence[Fill]) -> _Array:
     return out if hidden is None or not hidden.any() else np.ma.array(out, mask=hidden)
 
 
-def _is_frame(table: Any) -> bool:
-    """Whether a table is a data frame that narwhals supports, and not lazy."""
+def _find_frame(table: Any) -> nw.DataFrame[Any] | None:
+    """Wrap a data frame that narwhals supports, if it is not lazy; else None."""
     wrapped = nw.from_native(table, pass_through=True, eager_only=True)
-    return isinstance(wrapped, nw.DataFrame)
+    return wrapped if isinstance(wrapped, nw.DataFrame) else None
 
 
-def _fill_frame(frame: Any, fills: Sequence[Fill]) -> Any:
+def _fill_frame(wrapped: nw.DataFrame[Any], fills: Sequence[Fill]) -> Any:
     """Fill the missing cells in a copy of a pandas, polars or pyarrow frame."""
-    made = nw.from_native(frame, eager_only=True).implementation
+    frame, made = wrapped.to_native(), wrapped.implementation
     if made.is_pandas():
         out = frame.copy()
         for j, own in enumerate(fills):
@@ -554,23 +474,20 @@ def _fill_frame(frame: Any, fills: Sequence[Fill]) -> Any:
     )
 
 
-def _make_frame(frame: Any, names: Sequence[str], columns: Iterable[_Array]) -> Any:
-    """Make a frame of numpy columns, with the library and the index of `frame`."""
-    like = nw.from_native(frame, eager_only=True).implementation
+def _make_frame(
+    like: nw.DataFrame[Any], names: Sequence[str], columns: Iterable[_Array]
+) -> Any:
+    """Make a frame of numpy columns, with the library and the index of `like`."""
     named = dict(zip(names, columns, strict=True))
-    made = nw.from_dict(named, backend=like).to_native()
-    return made.set_index(frame.index) if like.is_pandas() else made
+    made = nw.from_dict(named, backend=like.implementation).to_native()
+    is_pandas = like.implementation.is_pandas()
+    return made.set_index(like.to_native().index) if is_pandas else made
 
 
 def _map_labels(fill: Fill, known: Sequence[Any]) -> tuple[list[Any], _Array]:
     """Find the filled labels among the labels of a column; append new labels.
 
-    Returns
-    -------
-    known : list
-        The labels of the column, then the new labels.
-    places : ndarray of shape (n_missing,), int64
-        Index into `known` of each filled label.
+    Returns all labels, and the index of each filled one, of shape (n_missing,).
     """
     header = Header(fill.type.name, fill.type.place, named=True)
     known = list(known)
@@ -624,10 +541,8 @@ def _convert_values(series: Any, fill: Fill) -> Any:
         return [round(value) for value in fill.values.tolist()]
     if dtype.is_integer():
         return fill.as_numbers(np.dtype(str(dtype).lower()))
-    if dtype == nw.Boolean:
-        return fill.as_numbers(np.dtype(bool))
-    if dtype.is_numeric():
-        return fill.as_numbers(np.dtype(float))
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return fill.as_numbers(np.dtype(bool if dtype == nw.Boolean else float))
     return fill.values.tolist()
 
 
@@ -659,19 +574,15 @@ def _fill_pandas(series: Any, fill: Fill) -> Any:
             made = pd.array(pd.to_datetime(made, utc=True).tz_convert(fill.zone))
     else:
         made = series.array.copy()
-        made[fill.rows] = _make_pandas_values(pd, series, fill)
+        if objects:
+            made[fill.rows] = fill.as_cells(series.tolist())
+        else:
+            values = _convert_values(series, fill)
+            if getattr(dtype, "tz", None) is not None:
+                values = pd.to_datetime(values, utc=True).astype(dtype)
+            made[fill.rows] = pd.array(values, dtype=dtype)
     # Set the dtype, because pandas would convert objects to times.
     return pd.Series(made, index=series.index, name=series.name, dtype=made.dtype)
-
-
-def _make_pandas_values(pd: Any, series: Any, fill: Fill) -> Any:
-    """Convert the values to an array of the column's dtype, or to Python objects."""
-    if isinstance(series.dtype, np.dtype) and series.dtype.kind == "O":
-        return fill.as_cells(series.tolist())
-    values = _convert_values(series, fill)
-    if getattr(series.dtype, "tz", None) is not None:
-        values = pd.to_datetime(values, utc=True).astype(series.dtype)
-    return pd.array(values, dtype=series.dtype)
 
 
 def _fill_polars(series: Any, fill: Fill) -> Any:
@@ -733,9 +644,7 @@ def _fill_chunks(chunks: Any, fill: Fill) -> Any:
 
 def _fill_dictionary(pa: Any, chunks: Any, fill: Fill) -> Any:
     """Fill a dictionary-encoded arrow column; new labels extend the dictionary."""
-    whole = chunks.unify_dictionaries().combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):  # in older versions of pyarrow
-        whole = whole.chunk(0)
+    whole = pa.concat_arrays(chunks.unify_dictionaries().chunks)
     labels, places = _map_labels(fill, whole.dictionary.to_pylist())
     codes = whole.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     codes[fill.rows] = places

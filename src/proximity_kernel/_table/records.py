@@ -34,11 +34,7 @@ def find_library(table: Any) -> str:
 class Tabular:
     """Base class of results that a notebook shows as a table, with `to_frame`.
 
-    Attributes
-    ----------
-    library : str
-        Library of the frame that `to_frame` returns: the one of the input table if that
-        was a data frame, else pandas.
+    `library` is that of the input table if it was a data frame, else pandas.
     """
 
     library = "pandas"
@@ -52,16 +48,11 @@ class Tabular:
         return "", self._list_columns()
 
     def to_frame(self) -> Any:
-        """Convert the result to a data frame of `library`.
-
-        Returns
-        -------
-        frame
-        """
+        """Convert the result to a data frame of `library`."""
+        columns = self._list_columns()
         if self.library == "pandas":
             require("pandas", extra="cli")
-        columns = self._list_columns()
-        if self.library != "pandas":  # other libraries need one type per column
+        else:  # other libraries need one type per column
             columns = {name: unify_types(cells) for name, cells in columns.items()}
         backend: Any = self.library
         return nw.from_dict(columns, backend=backend).to_native()
@@ -88,18 +79,10 @@ class Tabular:
 class Records(Tabular, list[_Item]):
     """A list of mappings or dataclasses, or one such list for each row of a table.
 
-    Parameters
-    ----------
-    items : iterable
-    library : str, default="pandas"
-    names : iterable of str
-        Names of the columns, used if there are no records.
-    text : str
-        Name of an extra column with each record as text, which a notebook shows in
-        place of most fields; "" for no such column.
+    `names` are those of the columns if there are no records. `text` is the name of an
+    extra column with each record as text, which a notebook shows in place of most
+    fields; "" for no such column.
 
-    Examples
-    --------
     >>> found = Records([{"size": 4, "value": "a"}, {"size": 3, "value": "b"}])
     >>> found.to_frame()
        size value

@@ -1,9 +1,9 @@
 """Split a table of any type into its columns, with their names.
 
-A table is a pandas, polars or pyarrow frame, a numpy array, or a list of lists. A frame
-is split into narwhals series and names, an array into views of its columns, and rows
-into columns of Python objects. Anything that is not a table, has no rows or no columns,
-or has two columns of the same name raises an error, with a remedy.
+A frame of pandas, polars or pyarrow is split into narwhals series and names, an array
+into views of its columns, and a list of rows into columns of Python objects. Anything
+that is not a table, has no rows or no columns, or has two columns of the same name
+raises an error, with a remedy.
 
 duckdb relations, ibis tables, and arrow readers and batches provide their rows by the
 arrow interface for streams, ``__arrow_c_stream__``. A reader can be read only once, so
@@ -50,29 +50,17 @@ _ADVICE = {
 
 
 def collect_table(table: Any, fitted: Sequence[str] = ()) -> Any:
-    """Convert a stream or one row to a frame; return any other table unchanged.
+    """Convert a stream to a pyarrow Table; return any other table unchanged.
 
-    Parameters
-    ----------
-    table : anything
-    fitted : sequence of str
-        The names at fit; a Series whose index has these names is one row.
-
-    Returns
-    -------
-    pyarrow Table for a stream, pandas frame for a row; else `table`
+    A Series of pandas whose index has the names at fit, `fitted`, is one row, and
+    becomes a frame.
     """
-    try:
-        frame = nw.from_native(table, pass_through=True, allow_series=True)
-    except DuplicateError:
-        return table  # `split_table` raises an error with the names
-    if isinstance(frame, nw.DataFrame) or isinstance(table, type):
-        return table
-    if isinstance(frame, nw.Series):
-        if not frame.implementation.is_pandas():
-            return table
+    frame = _wrap_frame(table)
+    if isinstance(frame, nw.Series) and frame.implementation.is_pandas():
         row = [str(name) for name in table.index] == list(fitted)
         return table.to_frame().T.infer_objects() if row else table
+    if isinstance(frame, nw.DataFrame | nw.Series | type):
+        return table
     if hasattr(table, "__arrow_c_stream__"):
         return require("pyarrow", extra="cli").table(table)
     return table
@@ -82,14 +70,9 @@ def collect_table(table: Any, fitted: Sequence[str] = ()) -> Any:
 class Header:
     """What is known about a column before its values are read.
 
-    Attributes
-    ----------
-    name : str
-        The frame's column name, or "x3" for the column at index 3 of an array.
-    place : str
-        The column in messages: "column 'age'" or "column 3".
-    named : bool
-        Whether the column is listed in `categorical_features`.
+    `name` is the frame's column name, or "x3" for the column at index 3 of an array;
+    `place` the column in messages: "column 'age'" or "column 3". `named` says whether
+    the column is listed in `categorical_features`.
     """
 
     name: str
@@ -113,14 +96,10 @@ class Header:
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a table, not converted yet.
+    """The columns of a table, not converted yet: narwhals Series or arrays.
 
-    Attributes
-    ----------
-    columns : list of narwhals Series or ndarray, each of shape (n_samples,)
-        Views of the caller's memory where possible.
-    names : list of str or None
-        None if the table has no names, such as an array.
+    Each has shape (n_samples,), and is a view of the caller's memory where possible.
+    `names` is None if the table has no names, such as an array.
     """
 
     columns: list[Any]
@@ -134,18 +113,8 @@ class Table:
 
 
 def split_table(table: Any) -> Table:
-    """Split a table into its columns.
+    """Split a frame, array or list of rows into its columns.
 
-    Parameters
-    ----------
-    table : frame, array or list of rows, of shape (n_samples, n_features)
-
-    Returns
-    -------
-    Table
-
-    Examples
-    --------
     >>> split_table([[1.5, "red"], [None, "blue"]]).columns
     [array([1.5, None], dtype=object), array(['red', 'blue'], dtype=object)]
     """
@@ -160,7 +129,10 @@ def split_table(table: Any) -> Table:
     if isinstance(frame, nw.Series):
         _check_shape((len(frame),))
     if isinstance(frame, nw.DataFrame):
-        return _split_frame(frame)
+        _check_shape(frame.shape)
+        names = [str(name) for name in frame.columns]  # in pandas, 1 and "1" differ
+        _check_unique(names)
+        return Table([_unwrap_series(series) for series in frame.iter_columns()], names)
     if hasattr(table, "tocsr"):
         raise TypeError("The table is sparse; make it dense with .toarray() first.")
     if isinstance(table, list | tuple):
@@ -182,19 +154,30 @@ def split_table(table: Any) -> Table:
 
 
 def check_same_columns(table: Table, fitted: Sequence[str]) -> None:
-    """Raise ValueError unless a table has the fitted columns, in the fitted order.
+    """Raise ValueError unless a table has the columns `fitted`, in this order.
 
-    Parameters
-    ----------
-    table : Table
-    fitted : sequence of str
-        The names at fit. If an array was fitted (x0, x1 and so on), or this table has
-        no names, only the number of columns is compared.
+    If an array was fitted (x0, x1 and so on), or this table has no names, only the
+    number of columns is compared.
     """
     n_features = len(table.columns)
     unnamed = all(name == f"x{j}" for j, name in enumerate(fitted))
     if table.names is not None and not unnamed:
-        _check_same_names(table.names, list(fitted))
+        names, fitted = table.names, list(fitted)
+        wrong = {
+            "missing": sorted(set(fitted) - set(names), key=fitted.index),
+            "unexpected": sorted(set(names) - set(fitted), key=names.index),
+        }
+        parts = [f"{what}: {listed(one, _MOST)}" for what, one in wrong.items() if one]
+        if parts:
+            raise ValueError(
+                "The columns are not those that were fitted; "
+                f"{'; '.join(parts)}. Pass the columns that were fitted, or fit again."
+            )
+        if names != fitted:
+            raise ValueError(
+                "The columns are in a different order than when fitted; put them in "
+                f"the order {listed(fitted, _MOST)}, or fit again."
+            )
     if n_features != len(fitted):
         raise ValueError(
             f"Found {n_features} features, but {len(fitted)} were fitted; pass the "
@@ -213,10 +196,7 @@ def check_finite(values: _Array, places: Sequence[str]) -> None:
 
 
 def narrow_floats(values: _Array) -> _Array:
-    """Convert longdouble to float64, and leave other types unchanged.
-
-    Values too large for float64 become infinity.
-    """
+    """Convert longdouble to float64 (infinity if too large); leave others unchanged."""
     if values.dtype.kind == "f" and values.itemsize > 8:
         with np.errstate(over="ignore", invalid="ignore"):  # a signaling NaN
             return values.astype(np.float64)
@@ -232,14 +212,6 @@ def _wrap_frame(table: Any) -> Any:
         names = getattr(table, "column_names", None)
         _check_unique(table.columns if names is None else names)
         raise
-
-
-def _split_frame(frame: nw.DataFrame[Any]) -> Table:
-    """Split a frame into series; raise ValueError if two columns have one name."""
-    _check_shape(frame.shape)
-    names = [str(name) for name in frame.columns]  # in pandas, 1 and "1" differ
-    _check_unique(names)
-    return Table([_unwrap_series(series) for series in frame.iter_columns()], names)
 
 
 def _unwrap_series(series: Any) -> Any:
@@ -334,7 +306,12 @@ def _split_array(table: Any) -> list[_Array]:
     _check_shape(array.shape)
     array = narrow_floats(array)
     if masked:
-        array = _fill_masked(array, np.ma.getmaskarray(table))
+        missing = {"f": np.nan, "c": np.nan, "m": "NaT", "M": "NaT"}.get(
+            array.dtype.kind
+        )
+        # Integers, booleans and text cannot represent a missing cell.
+        array = array.astype(array.dtype if missing else object)
+        array[np.ma.getmaskarray(table)] = missing
     if array.dtype.kind == "f":
         places = [f"column {j}" for j in range(array.shape[1])]
         # Blocks of rows need no large mask, and read row-major memory only once.
@@ -344,21 +321,8 @@ def _split_array(table: Any) -> list[_Array]:
     return list(array.T)
 
 
-def _fill_masked(array: _Array, mask: NDArray[np.bool_]) -> _Array:
-    """Copy an array, with NaN, NaT or None in the masked cells."""
-    missing = {"f": np.nan, "c": np.nan, "m": "NaT", "M": "NaT"}
-    kind = array.dtype.kind
-    # Integers, booleans and text cannot represent a missing cell.
-    filled = array.copy() if kind in missing else array.astype(object)
-    filled[mask] = missing.get(kind)
-    return filled
-
-
 def _check_shape(shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless a table has two dimensions, rows and columns.
-
-    The wording of the messages is that of scikit-learn.
-    """
+    """Raise ValueError, in scikit-learn's words, unless there are rows and columns."""
     if len(shape) < 2:
         raise ValueError(
             f"Expected 2D array, got {len(shape)}D array instead. Reshape your data "
@@ -386,23 +350,4 @@ def _check_unique(names: Iterable[Any]) -> None:
         raise ValueError(
             f"The column names are not unique: {', '.join(repeated[:_MOST])}; "
             "rename or drop one of each (1 and '1' count as the same name)."
-        )
-
-
-def _check_same_names(names: list[str], fitted: list[str]) -> None:
-    """Raise ValueError unless the names equal the fitted names, in the same order."""
-    wrong = {
-        "missing": sorted(set(fitted) - set(names), key=fitted.index),
-        "unexpected": sorted(set(names) - set(fitted), key=names.index),
-    }
-    parts = [f"{what}: {listed(some, _MOST)}" for what, some in wrong.items() if some]
-    if parts:
-        raise ValueError(
-            f"The columns are not those that were fitted; {'; '.join(parts)}. Pass the "
-            "columns that were fitted, or fit again."
-        )
-    if names != fitted:
-        raise ValueError(
-            "The columns are in a different order than when fitted; put them in the "
-            f"order {listed(fitted, _MOST)}, or fit again."
         )

@@ -71,12 +71,6 @@ _ABOVE = re.compile(
 _UNIT = re.compile(r"\s*(years?( old)?|yrs?|jahre|kg|g|cm|km|m|days?|hours?|h|%)$")
 
 
-def read_named_categories(column: Column) -> Column:
-    """Read a column as categories if the option `categorical` names it."""
-    only_if("categorical" in column.named_in)
-    return column.read_as("categories")
-
-
 def read_booleans(column: Column) -> Column:
     """Read a column as two categories if it spells true and false in several ways."""
     texts = column.get_text().values
@@ -100,7 +94,7 @@ def read_codes(column: Column) -> Column:
     At least 20 integers that are mostly distinct stay numbers. Both cases are reported.
     """
     only_if(column.kind == "numbers" and "numeric" not in column.named_in)
-    only_if(_is_code_name(column.name))
+    only_if(_CODE_NAME.search(column.name))
     cells = column.cells.dropna() if column.text is None else column.text.values
     cells = pd.Series(cells)
     only_if(not (pd.to_numeric(cells, errors="coerce").dropna() % 1).any())
@@ -111,12 +105,6 @@ def read_codes(column: Column) -> Column:
         return column.with_remark(f"{start}{read}")
     read = "read as categories (`numeric` reads them as numbers)"
     return column.with_remark(f"{start}{read}").read_as("categories")
-
-
-def use_named_categories(column: Column) -> Column:
-    """Use a column that the option `categorical` names, even if it looks like an id."""
-    only_if("categorical" in column.named_in)
-    return column.with_role("used")
 
 
 def leave_free_text_out(column: Column) -> Column:
@@ -169,17 +157,13 @@ def use_categories(column: Column) -> Column:
         # Messages show a single blank in place of several.
         same = sorted({" ".join(one.split()) for one in alike})
         differ = "texts differ only in case or blanks, kept apart"
-        column = column.listed_as(
-            f"{differ} (`ignore_case` merges them)", listed(same, 3)
-        )
+        merged = f"{differ} (`ignore_case` merges them)"
+        column = column.listed_as(merged, listed(same, 3))
     return column.with_role("used")
 
 
 def _get_categories(column: Column) -> TextColumn:
-    """Return the strings of a column of categories, after `merge_spellings`.
-
-    Raises `DoesNotApply` unless the column is read as categories.
-    """
+    """Return merged strings; raise `DoesNotApply` unless they are categories."""
     text = column.get_text()
     only_if(column.kind == "categories")
     return merge_spellings(column.format, text)
@@ -217,15 +201,6 @@ def _are_mixed_booleans(texts: Collection[str]) -> bool:
     folded = {text.casefold() for text in texts}
     both = {_SPELLINGS.get(one) for one in folded} == {"true", "false"}
     return bool(both and folded & _BOOLEAN_WORDS)
-
-
-def _is_code_name(name: str) -> bool:
-    """Whether a column name suggests codes, which have no numeric meaning.
-
-    >>> _is_code_name("shop_id"), _is_code_name("zip"), _is_code_name("humid")
-    (True, True, False)
-    """
-    return _CODE_NAME.search(name) is not None
 
 
 def read_scale(column: Column) -> Column:
@@ -271,8 +246,10 @@ def find_order(texts: Collection[str]) -> tuple[str, ...]:
     known = {text: limits for text, limits in ranges.items() if limits is not None}
     if len(known) < len(texts):
         return ()
-    order = sorted(known, key=lambda text: known[text])
-    return tuple(order) if _follow_each_other([known[text] for text in order]) else ()
+    limits = sorted(known.values())
+    apart = all(a[1] <= b[0] and a != b for a, b in pairwise(limits))
+    is_scale = apart and any(low < high for low, high in limits)
+    return tuple(sorted(known, key=lambda text: known[text])) if is_scale else ()
 
 
 def find_off_scale(texts: Collection[str]) -> list[str]:
@@ -292,12 +269,6 @@ def find_off_scale(texts: Collection[str]) -> list[str]:
     return off if len(off) <= _MAX_OFF and find_order(folded.keys() - off) else []
 
 
-def _follow_each_other(ranges: list[tuple[float, float]]) -> bool:
-    """Whether sorted ranges do not overlap; False if all are single numbers."""
-    apart = all(a[1] <= b[0] and a != b for a, b in pairwise(ranges))
-    return apart and any(low < high for low, high in ranges)
-
-
 def _parse_range(text: str) -> tuple[float, float] | None:
     """Parse a range of numbers or a single number; None for other strings.
 
@@ -306,10 +277,8 @@ def _parse_range(text: str) -> tuple[float, float] | None:
     """
     text = _UNIT.sub("", text)
     if found := _RANGE.fullmatch(text):
-        low, high = (
-            _parse_limit(found[1], found[2] or found[4]),
-            _parse_limit(found[3], found[4]),
-        )
+        low = _parse_limit(found[1], found[2] or found[4])
+        high = _parse_limit(found[3], found[4])
         return (low, high) if low <= high else None
     if found := _BELOW.fullmatch(text):
         return float("-inf"), _parse_limit(found[1], found[2])

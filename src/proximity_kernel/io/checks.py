@@ -8,6 +8,7 @@ that they do not affect the estimates.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import permutations
@@ -54,12 +55,12 @@ _MAX_MARKED = 0.2  # share of missing-value markers in a column with a single va
 
 def drop_repeated_headers(parsed: ParsedFile) -> ParsedFile:
     """Drop the rows that repeat the column names, and report them."""
-    repeats = np.ones(len(parsed.frame), dtype=bool)
-    for name in parsed.frame if parsed.layout.header_rows else ():
-        repeats &= _find_text(parsed.frame[name], name)
+    repeats = np.full(len(parsed.frame), bool(parsed.layout.header_rows))
+    for name in parsed.frame:
         if not repeats.any():
-            break
-    if not parsed.layout.header_rows or not repeats.any():
+            return parsed
+        repeats &= _find_text(parsed.frame[name], name)
+    if not repeats.any():
         return parsed
     rows = [str(row + 1) for row in np.flatnonzero(repeats)]
     what = "a repeated header line" if len(rows) == 1 else "repeated header lines"
@@ -250,22 +251,20 @@ def find_dependent_missing(frame: Any) -> list[str]:
                         what = "empty" if is_value else "observed"
                         where = f"{what} exactly where {name!r} is {value!r}"
                     if len(rows):
-                        where = where.removeprefix("always ") + _list_exceptions(
-                            frame.index[rows]
-                        )
+                        where = where.removeprefix("always ")
+                        where += _list_exceptions(frame.index[rows])
                     found[j] = more, str(name), where
     if not found:
         return []
-    parts = [
-        f"{frame.columns[j]!r} is {where}" for j, (*_, where) in sorted(found.items())
-    ]
+    lines = sorted(found.items())
+    parts = [f"{frame.columns[j]!r} is {where}" for j, (*_, where) in lines]
     given = listed(list(dict.fromkeys(name for _, name, _ in found.values())))
     effect = f"that reveals {given}, and filling the missing cells invents values"
     return [f"{join_sentences(parts)}: {effect} (`drop` leaves a column out)"]
 
 
 def _list_exceptions(rows: Any) -> str:
-    """Write which rows are exceptions."""
+    """Write which rows are exceptions, given a part of the index."""
     names = join_names(_write_rows(rows), 3)
     return f" except in row{'s' * (len(rows) > 1)} {names}, to be checked"
 
@@ -291,9 +290,8 @@ def find_exceptions(frame: Any) -> list[str]:
     if len(frame) * len(coded) ** 2 > _MOST_COUNTED:
         return []
     found: dict[str, float] = {}
-    for (name, (given, values)), (other, (codes, labels)) in permutations(
-        coded.items(), 2
-    ):
+    pairs = permutations(coded.items(), 2)
+    for (name, (given, values)), (other, (codes, labels)) in pairs:
         both = (given >= 0) & (codes >= 0)
         counts = np.zeros((len(values), len(labels)), int)
         np.add.at(counts, (given[both], codes[both]), 1)
@@ -324,22 +322,16 @@ def find_blocks(frame: Any) -> list[str]:
     for name in frame if len(frame) >= _MIN_ROWS else ():
         rows = np.flatnonzero(frame[name].notna())
         values = frame[name].iloc[rows]
-        if (
-            len(rows) < 2
-            or rows[0]
-            or rows[-1] == len(frame) - 1
-            or (np.diff(rows) < 2).any()
-        ):
+        apart = len(rows) > 1 and (np.diff(rows) > 1).all()
+        if not apart or rows[0] or rows[-1] == len(frame) - 1:
             continue
         decimal = values.dtype.kind == "f" and (values % 1).any()
         if not decimal and (values.to_numpy()[1:] != values.to_numpy()[:-1]).all():
             found.append(str(name))
-    if not found:
-        return []
     have = "has" if len(found) == 1 else "have"
     where = f"{listed(found)} {have} a value only in the first of several rows"
     remedy = f"(`fill_down{_write_names(found)}` fills them)"
-    return [f"{where}: the rows below are read as missing {remedy}"]
+    return [f"{where}: the rows below are read as missing {remedy}"] if found else []
 
 
 def find_targets(frame: Any) -> list[str]:
@@ -372,10 +364,8 @@ def find_few_numbers(frame: Any) -> list[str]:
         values = frame[name].dropna().unique()
         if 3 <= len(values) <= _MAX_FEW and not (values % 1).any():
             names.append(str(name))
-    if len(names) < 2:
-        return []
     few = f"{listed(names)} have few distinct integers, compared as numbers; for codes"
-    return [f"{few}, `categorical{_write_names(names)}`"]
+    return [f"{few}, `categorical{_write_names(names)}`"] if len(names) > 1 else []
 
 
 def _write_names(names: list[str]) -> str:
@@ -395,10 +385,8 @@ def find_empty_rows(frame: Any) -> list[str]:
     ['row 2 has no observed cell']
     """
     rows = _write_rows(frame.index[frame.isna().all(axis=1)])
-    if not rows:
-        return []
     which = f"row {rows[0]} has" if len(rows) == 1 else f"rows {join_names(rows)} have"
-    return [f"{which} no observed cell"]
+    return [f"{which} no observed cell"] if rows else []
 
 
 def find_repeated_rows(frame: Any) -> list[str]:
@@ -416,15 +404,13 @@ def find_repeated_rows(frame: Any) -> list[str]:
     if min(len(frame) / _MIN_ROWS, len(frame.columns) / _MIN_COLUMNS) < 1:
         return []
     hashes = hash_pandas_object(frame, index=False)
-    is_repeat = hashes.duplicated() & differ.notna().any(axis=1)
-    repeats = np.flatnonzero(is_repeat)
+    repeats = np.flatnonzero(hashes.duplicated() & differ.notna().any(axis=1))
     if not len(repeats):
         return []
     row = repeats[0]
     first = int((hashes == hashes.iloc[row]).argmax())
     names = _write_rows(frame.index[[row, first]])
-    rows = f"row {names[0]} equals row {names[1]}"
-    where = "in all compared columns"
+    rows, where = f"row {names[0]} equals row {names[1]}", "in all compared columns"
     if len(repeats) == 1:
         return [f"{rows} {where}: it may have been entered twice"]
     which = f"{len(repeats):,} rows equal an earlier row {where} ({rows})"
@@ -434,10 +420,9 @@ def find_repeated_rows(frame: Any) -> list[str]:
 def find_constants(frame: Any) -> list[str]:
     """Report the constant columns, which do not distinguish rows."""
     constant = [name for name in frame if frame[name].nunique(dropna=False) == 1]
-    if len(frame) < 2 or not constant:
-        return []
     effect = "it adds the same to every similarity (`drop` leaves a column out)"
-    return [f"one value only in {listed(constant)}: {effect}"]
+    said = f"one value only in {listed(constant)}: {effect}"
+    return [said] if constant and len(frame) > 1 else []
 
 
 def find_missing_codes(frame: Any) -> list[str]:
@@ -456,8 +441,12 @@ def find_missing_codes(frame: Any) -> list[str]:
             found.setdefault(code, []).append((str(name), n_cells))
     if not found:
         return []
-    parts = [_describe_code(code, columns) for code, columns in found.items()]
-    marks = [_advise_mark(frame, code, columns) for code, columns in found.items()]
+    parts, marks = [], []
+    for code, columns in found.items():
+        names, counts = zip(*columns, strict=True)
+        where = listed(names, 3) if len(names) < 5 else f"{len(names)} columns"
+        parts.append(f"{where}: {code:g} ({counted(sum(counts), 'cell')})")
+        marks.append(_advise_mark(frame, code, names))
     remedy = join_names([f"`missing={mark}`" for mark in marks], 3)
     return [f"{join_sentences(parts)} may stand for a missing cell (if so, {remedy})"]
 
@@ -474,10 +463,9 @@ def find_open_dates(frame: Any) -> list[str]:
     years = {name: dates[name].to_numpy("M8[Y]").astype(int) + 1970 for name in dates}
     counts = {name: int((own == 9999).sum()) for name, own in years.items()}
     found = [f"{name!r} ({counted(n, 'cell')})" for name, n in counts.items() if n]
-    if not found:
-        return []
     means = "if they mean that there is none, mark them as missing (`missing`)"
-    return [f"dates of the year 9999 in {join_names(found, 6)} count as dates: {means}"]
+    shown = f"dates of the year 9999 in {join_names(found, 6)} count as dates: {means}"
+    return [shown] if found else []
 
 
 def hide_missing_codes(frame: Any) -> Any:
@@ -494,26 +482,18 @@ def hide_missing_codes(frame: Any) -> Any:
     return frame.assign(**hidden)
 
 
-def _advise_mark(frame: Any, code: float, columns: list[tuple[str, int]]) -> str:
-    """Format the option `missing` for a code; with COL= if other columns have it too.
-
-    `columns` lists the columns in which it may be a code, each with its cell count.
-    """
-    names = [name for name, _ in columns]
+def _advise_mark(frame: Any, code: float, names: Sequence[str]) -> str:
+    """Format the option `missing` for a code; with COL= if other columns have it."""
     text = f"{code:g}"
     for name in (name for name in frame if name not in names):
         cells = frame[name]
         is_number = cells.dtype.kind == "f"
         same = cells == (code if is_number else text)
-        if same.any() and not (is_number and _is_far(code, cells[~same])):
+        low, high = (cells[~same].min(), cells[~same].max()) if is_number else (0, 0)
+        is_far = is_number and max(low - code, code - high) > high - low
+        if same.any() and not is_far:
             return f"'{','.join(names)}={text}'"
     return text
-
-
-def _is_far(code: float, others: Any) -> bool:
-    """Whether a number is outside the other values' range by more than its width."""
-    low, high = others.min(), others.max()
-    return bool(max(low - code, code - high) > high - low)
 
 
 def _find_codes(values: Any) -> list[tuple[float, int]]:
@@ -536,14 +516,6 @@ def _find_codes(values: Any) -> list[tuple[float, int]]:
     return [(float(distinct[i]), int(counts[i])) for i in np.flatnonzero(far)]
 
 
-def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
-    """Describe in which columns and how many cells a code for missing cells occurs."""
-    names = [name for name, _ in columns]
-    cells = counted(sum(n for _, n in columns), "cell")
-    where = listed(names, 3) if len(names) < 5 else f"{len(names)} columns"
-    return f"{where}: {code:g} ({cells})"
-
-
 def find_frequent_marks(table: LoadedTable) -> list[str]:
     """Report columns with one value in which many cells are missing.
 
@@ -559,11 +531,8 @@ def find_frequent_marks(table: LoadedTable) -> list[str]:
         held = cells.dropna().astype(str).str.strip()
         n_cells = held[held != ""].isin(USUAL_MARKS).sum()
         if n_cells > _MAX_MARKED * len(table.frame):
-            marks = listed(sorted({*held} - {""}), 3)
-            value = write_cell(values[0])
-            parts.append(
-                f"{name!r}: {counted(n_cells, 'cell')} {marks} beside {value!r}"
-            )
+            marks = f"{counted(n_cells, 'cell')} {listed(sorted({*held} - {''}), 3)}"
+            parts.append(f"{name!r}: {marks} beside {write_cell(values[0])!r}")
         else:
             empty.append(f"{name!r} ({write_cell(values[0])!r})")
     lines = []
@@ -571,8 +540,7 @@ def find_frequent_marks(table: LoadedTable) -> list[str]:
         remedy = "`default_missing=False` reads them as values"
         lines = [f"{join_sentences(parts)} only: read as missing ({remedy})"]
     if empty:
-        fill = (
-            "if empty means no, write it into the cells; filling would repeat the value"
-        )
+        remedy = "if empty means no, write it into the cells"
+        fill = f"{remedy}; filling would repeat the value"
         lines.append(f"one value or empty in {join_names(empty, 6)}: {fill}")
     return lines

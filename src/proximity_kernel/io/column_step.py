@@ -9,7 +9,7 @@ apply to a column raises `DoesNotApply`, and the next step is tried. ``numbers``
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,16 @@ def only_if(condition: object) -> None:
         raise DoesNotApply
 
 
+def if_named(option: str, **decided: Any) -> Callable[[Column], Column]:
+    """Make a step that applies to the columns that an option such as `ids` names."""
+
+    def step(column: Column) -> Column:
+        only_if(option in column.named_in)
+        return replace(column, **decided)
+
+    return step
+
+
 def is_text(cells: Any) -> bool:
     """Whether a column of a `ParsedFile` holds strings: an unordered categorical."""
     dtype = cells.dtype
@@ -49,14 +59,10 @@ def is_text(cells: Any) -> bool:
 class TextColumn:
     """A column of strings, each distinct string stored once.
 
-    Attributes
-    ----------
-    values : ndarray of object
-        The distinct strings that are not missing, without whitespace around them.
-    codes : ndarray of shape (n_rows,)
-        For each cell, the index of its string in `values`; -1 if it is missing.
-    marks : tuple of str
-        The missing-value markers found in the column; ``""`` for an empty cell.
+    `values` has the distinct strings that are not missing, without whitespace around
+    them; `codes`, of shape (n_rows,), the index of each cell's string, -1 if it is
+    missing; `marks` the missing-value markers found in the column, ``""`` for an empty
+    cell.
     """
 
     values: NDArray[np.object_]
@@ -142,34 +148,19 @@ def _cut_zeros(text: str, whole: Collection[str]) -> str:
 class Column:
     """A column of a file, and what the steps have decided about it so far.
 
-    Attributes
-    ----------
-    name : str
-    cells : pandas.Series
-        As in `ParsedFile.frame`.
-    text : TextColumn or None
-        The same cells as strings; None if the file stores numbers or dates.
-    options : ReadOptions
-        Its `decimal` is not None here.
-    marks : MissingMarks
-        The missing-value markers of the table.
-    named_in : frozenset of str
-        Which of the options ``ids``, ``only``, ``drop``, ``categorical`` and
-        ``numeric`` name this column.
-    is_first : bool
-        Whether it is the first column of the table.
-    kind, format, unit, order
-        As in `ColumnSchema`.
-    role : {"used", "id", "left out"} or None
-        None until it is decided.
-    n_repeats : int
-        Number of rows with a duplicate id, in a column that otherwise looks like an id.
-    lists : tuple of (str, str)
-        Assumptions that several columns can share: the start of the sentence, and this
-        column's entry in its list.
-    remarks : tuple of str
-        Assumptions reported only if the column is used; each continues a sentence that
-        begins with column names.
+    `cells` is as in `ParsedFile.frame`; `text` has the same cells as strings, and is
+    None if the file stores numbers or dates. `options.decimal` is not None here, and
+    `marks` are the missing-value markers of the table. `named_in` has those of the
+    options ``ids``, ``only``, ``drop``, ``categorical`` and ``numeric`` that name this
+    column.
+
+    `kind`, `format`, `unit` and `order` are as in `ColumnSchema`; `role` is None until
+    it is decided. `n_repeats` is the number of rows with a duplicate id, in a column
+    that otherwise looks like an id.
+
+    `lists` has assumptions that several columns can share: the start of the sentence,
+    and this column's entry in its list. `remarks` are reported only if the column is
+    used; each continues a sentence that begins with column names.
     """
 
     name: str

@@ -13,14 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .column_step import (
-    MAX_OTHERS,
-    MIN_MATCHED,
-    Column,
-    DoesNotApply,
-    TextColumn,
-    only_if,
-)
+from .column_step import MAX_OTHERS, Column, DoesNotApply, TextColumn, only_if
 
 _ZONE = r"Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?"
 _ISO_DAY = r"\d{4}-\d{1,2}-\d{1,2}"
@@ -56,7 +49,6 @@ _PAIRS = {"d/m/y": "m/d/y", "d-m-y": "m-d-y", "d/m/yy": "m/d/yy"}
 AMBIGUOUS = _PAIRS | {second: first for first, second in _PAIRS.items()}
 """Format -> the same format with day and month swapped."""
 _COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
-_SAMPLE = 50  # strings that are matched first, to reject a format quickly
 
 
 # ------------------------------------------------------------------------------ steps
@@ -71,7 +63,8 @@ def read_stored_dates(column: Column) -> Column:
 def read_compact_dates(column: Column) -> Column:
     """Read a column as dates if all strings are dates such as 20240131."""
     text = column.get_text()
-    only_if("numeric" not in column.named_in and _are_compact_dates(text.values))
+    only_if("numeric" not in column.named_in and len(text.values) > 1)
+    only_if(all(map(_COMPACT.fullmatch, text.values)))
     return _read_format(column, text, "ymd")
 
 
@@ -81,7 +74,7 @@ def read_dates(column: Column) -> Column:
     only_if("numeric" not in column.named_in)
     for name in DATE_FORMATS:
         matched = match_dates(name, text.values)
-        if text.is_mostly(matched, MIN_MATCHED) and (~matched).sum() <= MAX_OTHERS:
+        if text.is_mostly(matched) and (~matched).sum() <= MAX_OTHERS:
             return _read_format(column, text, name)
     raise DoesNotApply
 
@@ -107,15 +100,6 @@ def _read_format(column: Column, text: TextColumn, name: str) -> Column:
     return column.read_as("dates", chosen)
 
 
-def _are_compact_dates(texts: Any) -> bool:
-    """Whether two or more strings are all dates such as 20240131.
-
-    >>> _are_compact_dates(["20240131", "20231224"]), _are_compact_dates(["20249931"])
-    (True, False)
-    """
-    return len(texts) > 1 and all(map(_COMPACT.fullmatch, texts))
-
-
 # ------------------------------------------------------------------------------ texts
 
 
@@ -127,9 +111,8 @@ def match_dates(name: str, texts: Any) -> NDArray[np.bool_]:
     >>> match_dates("d/m/y", pd.Index(["31/12/2020", "12/31/2020"]))
     array([ True, False])
     """
-    pattern = re.compile(_find_pattern(name))
     # On few strings, Python is many times as fast as pandas.
-    if not any(map(pattern.fullmatch, texts[:_SAMPLE])):
+    if not any(map(re.compile(_find_pattern(name)).fullmatch, texts[:50])):
         return np.zeros(len(texts), bool)
     return np.asarray(~pd.isna(parse_dates(name, texts)))
 

@@ -82,7 +82,7 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
         where = listed([names[k] for k in filled], 3)
         said.append(f"merged cells: all rows have the value of the first, in {where}")
     if has_formulas:
-        is_formula = rows.map(_is_formula)
+        is_formula = rows.map(lambda cell: isinstance(cell, Formula))
         frame, said = rows.mask(is_formula), [*said, *_describe_formulas(is_formula)]
     return ParsedFile(file.name, rows, simplify_columns(frame), layout, tuple(said))
 
@@ -93,21 +93,14 @@ class Formula(str):
     __slots__ = ()
 
 
-def _is_formula(cell: Any) -> bool:
-    """Whether a cell is a formula without a stored value."""
-    return isinstance(cell, Formula)
-
-
 def except_formulas(missing: Any, source: Any) -> Any:
-    """Return the mask `missing` with False for formulas, so that they are not filled.
-
-    `source` has the cells as read from the sheet.
-    """
+    """Return the mask `missing` without formulas, so that they are not filled."""
     is_missing = missing.to_numpy(copy=True)
     for j, name in enumerate(missing):
         rows = np.flatnonzero(is_missing[:, j])
         is_missing[rows, j] = [
-            not _is_formula(cell) for cell in source[name].loc[missing.index[rows]]
+            not isinstance(cell, Formula)
+            for cell in source[name].loc[missing.index[rows]]
         ]
     return pd.DataFrame(is_missing, missing.index, missing.columns)
 
@@ -115,19 +108,15 @@ def except_formulas(missing: Any, source: Any) -> Any:
 def _describe_formulas(is_formula: Any) -> list[str]:
     """Report how many formulas have no stored value, and in which columns."""
     names = list(is_formula.columns[is_formula.any()])
-    if not names:
-        return []
     n_cells = int(is_formula.to_numpy().sum())
     formulas = counted(n_cells, "formula has", "formulas have")
     where = f"no value in the file, in {listed(names, 3)}: not read, and not filled"
-    return [f"{formulas} {where} (Excel stores the values when it saves the file)"]
+    said = f"{formulas} {where} (Excel stores the values when it saves the file)"
+    return [said] if n_cells else []
 
 
 def _check_archive(name: str, data: IO[bytes]) -> bool:
-    """Raise InputError if an Excel file is too large; return whether it has formulas.
-
-    `data` is the zip archive.
-    """
+    """Raise InputError if an Excel file is too large; return if it has formulas."""
     with ZipFile(data) as archive:
         parts = archive.infolist()
         check_size(name, sum(part.file_size for part in parts))
@@ -200,16 +189,10 @@ def _collect_cells(name: str, rows: Iterable[tuple[Any, Any]], start: int) -> An
     A small file may have many rows with two cells that are far apart, so the empty
     columns between them must not take memory.
 
-    Parameters
-    ----------
-    name : str
-        Of the file, for messages.
-    rows : iterable of (tuple, tuple)
-        For each row, its cells with the stored values of formulas, and its cells with
-        the text of formulas; the second tuple is empty if the file has no formulas.
-    start : int
-        Number of the first row. The index and the columns of the frame are the numbers
-        of the rows and columns in the sheet, from 0.
+    `rows` has, for each row, its cells with the stored values of formulas, and its
+    cells with the text of formulas, empty if the file has no formulas. `start` is the
+    number of the first row. The index and the columns of the frame are the numbers of
+    the rows and columns in the sheet, from 0.
     """
     columns: dict[int, list[Any]] = {}
     n_rows = n_looked_at = 0
@@ -237,10 +220,7 @@ def _collect_cells(name: str, rows: Iterable[tuple[Any, Any]], start: int) -> An
 
 
 def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[str]]:
-    """Choose a sheet by name or number; if None, the sheet with the largest table.
-
-    Also returns what was assumed.
-    """
+    """Choose the named, numbered or largest sheet; also return what was assumed."""
     sheets = book.sheetnames
     if asked is None:
         if len(sheets) == 1:
@@ -251,13 +231,13 @@ def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[st
         which = f"{'hidden ' * hidden}sheet {found!r} read"
         why = f"no other has a larger table; not read: {listed(others)} (`sheet`)"
         return found, [(Doubt if hidden else str)(f"{which}: {why}")]
-    numbered = {str(i): one for i, one in enumerate(sheets, 1)}
-    chosen = asked if asked in sheets else numbered.get(asked)
-    if chosen is None:
+    known = {str(i): one for i, one in enumerate(sheets, 1)}
+    known |= {one: one for one in sheets}
+    if asked not in known:
         raise InputError(
             f"`sheet` {asked}: {name} has no such sheet; it has {listed(sheets, 8)}."
         )
-    return chosen, []
+    return known[asked], []
 
 
 def _measure_table(sheet: Any) -> int:
@@ -278,10 +258,7 @@ def _measure_table(sheet: Any) -> int:
 
 
 def _skip_titles(cells: Any) -> tuple[Any, list[str]]:
-    """Drop the titles above the table: rows with a single filled cell, a string.
-
-    Also returns what was assumed.
-    """
+    """Drop titles, rows with a single text, above the table; also return a note."""
     is_text = cells.map(lambda cell: isinstance(cell, str))
     is_row = (cells.notna().sum(axis=1) > 1) | (cells.notna() & ~is_text).any(axis=1)
     start = int(is_row.to_numpy().argmax())

@@ -52,17 +52,10 @@ _TYPE_OF_ENDING = {
 
 @dataclass(frozen=True)
 class InputFile:
-    """The content of a file, not parsed yet.
+    """The content of a file, decompressed and not parsed yet; `name` is for messages.
 
-    Attributes
-    ----------
-    name : str
-        For messages.
-    type : {"text", "parquet", "arrow", "stream", "excel"}
-    data : bytes
-        Decompressed.
-    decoded : bool
-        Whether the buffer returned str, which is encoded as UTF-8 in `data`.
+    The type is "text", "parquet", "arrow", "stream" or "excel". `decoded` says whether
+    the buffer returned str, which is encoded as UTF-8 in `data`.
     """
 
     name: str
@@ -153,17 +146,10 @@ def _decompress(name: str, data: bytes) -> bytes:
 
 
 def check_size(name: str, n_bytes: int, n_held: int = 0) -> None:
-    """Raise InputError if the decompressed content of a file is too large.
+    """Raise InputError if the decompressed content of a file has too many bytes.
 
-    Parameters
-    ----------
-    name : str
-        Of the file, for the message.
-    n_bytes : int
-        Size of the content.
-    n_held : int
-        Stored size of a Parquet or Arrow file, whose content may be 100 times as large;
-        0 for other types.
+    `n_held` is the stored size of a Parquet or Arrow file, whose content may be 100
+    times as large; 0 for other types.
     """
     if n_bytes > max(MAX_BYTES, _MAX_RATIO * n_held):
         remedy = "decompress it, and convert the table to Parquet, which is read"

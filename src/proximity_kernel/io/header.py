@@ -37,25 +37,11 @@ def read_header(
     *,
     has_header: bool = False,
 ) -> tuple[int, list[str], list[str]]:
-    """Find the header rows of a table, and name its columns.
+    """Count header rows, and name the columns; also return what was assumed.
 
-    Parameters
-    ----------
-    file : str
-        Its name, for messages.
-    rows : sequence of sequence of str
-        First rows of the table, including the header.
-    options : ReadOptions
-        `header_rows` is inferred if it is None; `names` replace the names in the file.
-    has_header : bool
-        Whether the first row is a header even if its cells do not look like names.
-
-    Returns
-    -------
-    n_header : int
-        Number of header rows.
-    names : list of str
-    assumptions : list of str
+    `rows` are the first rows of the table, including the header, and `file` is its
+    name, for messages. The option `names` replaces the names in the file. With
+    `has_header`, the first row is a header even if its cells do not look like names.
     """
     n_header, doubts = options.header_rows, list[str]()
     if n_header is None:
@@ -171,10 +157,7 @@ def _find_kind(cells: Sequence[str]) -> str:
 
 
 def _is_unlike(cell: str, kind: str) -> bool:
-    """Whether a cell differs in type from the cells below, so that it may be a name.
-
-    `kind` is what `_find_kind` returns for the column.
-    """
+    """Whether a cell differs from the kind of those below, so it may be a name."""
     if is_value(cell):  # a year
         return kind == "values"
     return kind in ("values", "years", "categories")
@@ -186,10 +169,7 @@ def _is_unlike(cell: str, kind: str) -> bool:
 def _take_names(
     rows: Sequence[Sequence[str]], n_header: int
 ) -> tuple[list[str], list[str]]:
-    """Take the column names from the header rows; without a header, number the columns.
-
-    Also returns what was assumed.
-    """
+    """Take the names from header rows, or number them; also return the assumptions."""
     if not n_header:
         names = [f"column_{j + 1}" for j in range(len(rows[0]))]
         return names, [f"no header line: columns are called column_1 to {names[-1]}"]

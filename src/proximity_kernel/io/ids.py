@@ -48,12 +48,6 @@ _WHOLE = re.compile(r"[+-]?\d+")
 _TAKEN = "taken as id, not compared"
 
 
-def take_named_ids(column: Column) -> Column:
-    """Take a column as an id if the option `ids` names it."""
-    only_if("ids" in column.named_in)
-    return column.with_role("id")
-
-
 def take_ids(column: Column) -> Column:
     """Take a column as an id if its cells are distinct and look like ids.
 
@@ -168,9 +162,8 @@ def _count_repeats(column: Column, text: TextColumn | None) -> int:
         if is_whole and named and many and enough:
             return n_repeats
     counts_rows = column.is_first and is_whole and many and len(cells) == n_rows
-    if counts_rows and all(
-        int(one) == int(cells[0]) + i for i, one in enumerate(cells)
-    ):
+    first = int(cells[0]) if counts_rows else 0
+    if counts_rows and all(int(one) == i for i, one in enumerate(cells, first)):
         return 0
     raise DoesNotApply
 

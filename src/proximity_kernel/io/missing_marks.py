@@ -26,14 +26,8 @@ _MAX_SIGNS = 20  # distinct strings of a column of signs
 class MissingMarks:
     """The strings that are read as missing.
 
-    Attributes
-    ----------
-    usual : tuple of str
-        The default markers, for every column.
-    given : tuple of str
-        The markers that the option `missing` gives for all columns but ids.
-    by_column : dict of str to tuple of str
-        The markers that the option `missing` gives for single columns.
+    `usual` are the default markers, for every column. The option `missing` gives
+    `given`, for all columns but ids, and `by_column`, for single columns.
     """
 
     usual: tuple[str, ...]

@@ -18,14 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._shared.wording import counted, listed
-from .column_step import (
-    MAX_OTHERS,
-    MIN_MATCHED,
-    Column,
-    DoesNotApply,
-    TextColumn,
-    only_if,
-)
+from .column_step import MAX_OTHERS, Column, DoesNotApply, TextColumn, only_if
 from .schema import Doubt
 
 _PLAIN = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -83,10 +76,7 @@ def read_numbers(column: Column) -> Column:
 
     If some have leading zeros, as in the code 007, it is read as categories.
     """
-    form, has_zeros = _find_format(column, column.get_text())
-    if has_zeros:
-        return _read_leading_zeros(column)
-    return column.read_as("numbers", form)
+    return _read_with_unit(column, column.get_text(), "")
 
 
 def read_numbers_with_unit(column: Column) -> Column:
@@ -95,10 +85,7 @@ def read_numbers_with_unit(column: Column) -> Column:
     unit = find_unit(text.values)
     has_unit = np.array([unit in one for one in text.values], bool)
     only_if(unit and text.is_mostly(has_unit, _MIN_WITH_UNIT))
-    form, has_zeros = _find_format(column, remove_unit(text, unit))
-    if has_zeros:
-        return _read_leading_zeros(column)
-    return _read_with_unit(column, form, unit)
+    return _read_with_unit(column, text, unit)
 
 
 def read_mixed_units(column: Column) -> Column:
@@ -127,21 +114,21 @@ def read_numbers_mostly_with_unit(column: Column) -> Column:
     only_if(len(unit) > 1 or not unit.isalpha())  # codes, such as 2a and 3b
     has_unit = np.array([one == unit for one in units])
     least = _MIN_NUMERIC if named else _MIN_ONE_UNIT
-    is_number = np.array([_is_with_one_unit(one) for one in text.values])
+    is_number = np.array([one is not None for one in units])
     only_if(text.count(has_unit) >= least * text.count(is_number))
+    return _read_with_unit(column, text, unit)
+
+
+def _read_with_unit(column: Column, text: TextColumn, unit: str) -> Column:
+    """Read a column as numbers with a unit or "", or as categories if led by zeros."""
     form, has_zeros = _find_format(column, remove_unit(text, unit))
     if has_zeros:
-        return _read_leading_zeros(column)
-    return _read_with_unit(column, form, unit)
-
-
-def _read_with_unit(column: Column, form: str, unit: str) -> Column:
-    """Read a column as numbers with a unit, and report how many cells lack the unit."""
-    text = column.get_text()
-    is_bare = [_is_with_one_unit(one) and not _split_unit(one) for one in text.values]
-    n_bare = text.count(np.array(is_bare))
-    lack = f", which {counted(n_bare, 'cell')} lack" if n_bare else ""
-    column = column.listed_as("read as numbers, without the unit", f"{unit}{lack}")
+        zeros = ": numbers with leading zeros, read as categories"
+        return column.with_remark(zeros).read_as("categories")
+    if unit:
+        n_bare = text.count(np.array([_split_unit(one) == "" for one in text.values]))
+        lack = f", which {counted(n_bare, 'cell')} lack" if n_bare else ""
+        column = column.listed_as("read as numbers, without the unit", f"{unit}{lack}")
     return column.read_as("numbers", form, unit)
 
 
@@ -153,12 +140,6 @@ def has_numbers(column: Column) -> bool:
             read(named)
             return True
     return False
-
-
-def _read_leading_zeros(column: Column) -> Column:
-    """Read a column of numbers with leading zeros as categories, and report this."""
-    zeros = ": numbers with leading zeros, read as categories"
-    return column.with_remark(zeros).read_as("categories")
 
 
 def count_numbers(column: Column) -> int:
@@ -186,8 +167,10 @@ def _find_format(column: Column, text: TextColumn) -> tuple[str, bool]:
     if match_numbers(second, text.values[~masks[first]]).any():
         masks[second] = match_numbers(second, text.values)
     name = max(masks, key=lambda one: text.count(masks[one]))
-    only_if(text.is_mostly(masks[name], _MIN_NUMERIC if named else MIN_MATCHED))
-    only_if(named or (~masks[name]).sum() <= MAX_OTHERS)
+    if named:
+        only_if(text.is_mostly(masks[name], _MIN_NUMERIC))
+    else:
+        only_if(text.is_mostly(masks[name]) and (~masks[name]).sum() <= MAX_OTHERS)
     has_zeros = any(re.match(r"0\d+$", one) for one in text.values)
     return name, has_zeros and not named
 
@@ -210,7 +193,7 @@ def detect_decimal(texts: Iterable[TextColumn], separator: str | None) -> str:
         bare = remove_unit(text, find_unit(text.values))
         commas = match_numbers("1,5", bare.values)
         n_points = max(bare.count(match_numbers(name, bare.values)) for name in points)
-        if bare.is_mostly(commas, MIN_MATCHED) and bare.count(commas) > n_points:
+        if bare.is_mostly(commas) and bare.count(commas) > n_points:
             return ","
     return "," if separator == ";" and 0 < n_grouped == n_dotted else "."
 
@@ -262,9 +245,8 @@ def match_numbers(name: str, texts: Any) -> NDArray[np.bool_]:
     >>> match_numbers("1,5", ["1,5", "2", "x"])
     array([ True,  True, False])
     """
-    pattern = re.compile(NUMBER_FORMATS[name][0])
     # On few strings, Python is many times as fast as pandas.
-    if not any(map(pattern.fullmatch, texts[:_SAMPLE])):
+    if not any(map(re.compile(NUMBER_FORMATS[name][0]).fullmatch, texts[:_SAMPLE])):
         return np.zeros(len(texts), bool)
     return ~np.isnan(parse_numbers(name, texts))
 
@@ -332,41 +314,23 @@ def find_unit(texts: Any) -> str:
     return unit
 
 
-def _split_unit(text: str) -> str:
-    """Return the unit or currency of a number in a string; empty if it has none or two.
+def _split_unit(text: str) -> str | None:
+    """Return the unit or currency of a number, "" without one; None for other strings.
 
-    >>> _split_unit("5 kg"), _split_unit("$5"), _split_unit("5")
-    ('kg', '$', '')
+    >>> _split_unit("5 kg"), _split_unit("$5"), _split_unit("5"), _split_unit("$5 kg")
+    ('kg', '$', '', None)
     """
     found = re.fullmatch(_WITH_UNIT, text)
-    before, after = found.groups("") if found else ("", "")
-    return "" if before and after else before or after
-
-
-def _is_with_one_unit(text: str) -> bool:
-    """Whether a string is a number with at most one unit or currency."""
-    found = re.fullmatch(_WITH_UNIT, text)
-    return found is not None and not all(found.groups(""))
+    return None if found is None or all(found.groups("")) else "".join(found.groups(""))
 
 
 def find_mixed_units(texts: Any, n_cells: NDArray[np.int64]) -> tuple[str, ...]:
     """Find the units of a column of numbers with several units, most frequent first.
 
-    Parameters
-    ----------
-    texts : iterable of str
-        Distinct strings. Strings without a digit are ignored.
-    n_cells : ndarray of shape (n_texts,)
-        Number of cells that hold each string.
+    Each of the distinct `texts` is in `n_cells` cells. Strings without a digit are
+    ignored. Empty if all numbers have the same unit, if a number has no known unit, or
+    if the units cannot be converted to each other.
 
-    Returns
-    -------
-    tuple of str
-        Empty if all numbers have the same unit, if a number has no known unit, or if
-        the units cannot be converted to each other.
-
-    Examples
-    --------
     >>> find_mixed_units(["3750 g", "3.8 kg", "4 kg"], np.array([1, 1, 1]))
     ('kg', 'g')
     """

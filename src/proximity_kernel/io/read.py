@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from .._shared.extras import require
 from .._shared.wording import counted, find_similar, listed
 from .files import find_batched_type, open_file
-from .schema import FileLayout, InputError, LoadedTable, ParsedFile, ReadOptions, Schema
+from .schema import InputError, LoadedTable, ParsedFile, ReadOptions, Schema
 
 if TYPE_CHECKING:
     from .typed_files import LargeFile
@@ -204,7 +204,11 @@ def _apply_schema(
 
     n_rows, n_columns = parsed.frame.shape
     size = f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
-    assumptions = [f"{parsed.name}: {size}{_describe_separator(parsed.layout)}{marks}"]
+    if parsed.layout.type == "text":
+        separator = parsed.layout.separator
+        shown = f"separator {_SHOWN.get(separator or '', repr(separator))}"
+        size += f", {shown if separator else 'no separator found (`sep`)'}"
+    assumptions = [f"{parsed.name}: {size}{marks}"]
     assumptions += [*parsed.assumptions, *(inferred or ())]
     if earlier:
         assumptions += _compare_columns(parsed, schema)
@@ -224,20 +228,8 @@ def _apply_schema(
     )  # fmt: skip
 
 
-def _describe_separator(layout: FileLayout) -> str:
-    """Describe the separator of a text file, to append to the size of its table."""
-    if layout.type != "text":
-        return ""
-    if layout.separator is None:
-        return ", no separator found (`sep`)"
-    return f", separator {_SHOWN.get(layout.separator, repr(layout.separator))}"
-
-
 def _compare_columns(parsed: ParsedFile, schema: Schema) -> list[str]:
-    """Raise InputError if a used column of `schema` is absent; list unused columns.
-
-    `schema` is that of an earlier table.
-    """
+    """Raise InputError if a used column of a model is absent; list unused columns."""
     names = dict.fromkeys(parsed.frame.columns)  # in their order
     known = {column.name for column in schema.columns}
     new = [name for name in names if name not in known]
@@ -338,14 +330,12 @@ def open_large_table(
 
     given = ReadOptions(**options)
     given.check_file_type(path, file.type)
-    if given.where is not None:
-        raise InputError(
-            "`where`: rows can be selected only in a table that is read at once."
-        )
-    if given.fill_down:
-        raise InputError(
-            "`fill_down`: cells can be filled only in a table that is read at once."
-        )
+    impossible = {"where": "rows can be selected", "fill_down": "cells can be filled"}
+    for option, what in impossible.items():
+        if getattr(given, option):
+            raise InputError(
+                f"`{option}`: {what} only in a table that is read at once."
+            )
     first = next(file.read()).slice(0, SAMPLE_ROWS)
     sample = file.convert(first, 0)
     earlier, marks = schema is not None, ""
@@ -381,8 +371,7 @@ def _infer_from_first_rows(
 ) -> tuple[Schema, str, list[str]]:
     """Infer a schema from the first rows, and for empty columns also from later rows.
 
-    `first` has the first rows as an Arrow table, `sample` the same rows parsed. Returns
-    what `infer_schema` returns.
+    `first` has the first rows as an Arrow table, `sample` the same rows parsed.
     """
     from .typed_columns import infer_schema
 
@@ -418,11 +407,7 @@ def _list_empty_columns(frame: Any, missing: Sequence[str]) -> list[str]:
 def _find_observing_batches(
     file: LargeFile, empty: list[str], missing: Sequence[str]
 ) -> list[Any]:
-    """Find the batches with the first observed cell of each column in `empty`.
-
-    Reading stops when every such column has an observed cell, or at the end of the
-    file.
-    """
+    """Find the first batches with an observed cell of the columns in `empty`."""
     searched = [name for name in empty if name in file.columns]
     found = []
     for batch in file.read() if searched else ():

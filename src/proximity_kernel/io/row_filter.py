@@ -33,10 +33,7 @@ _VALUE = r"(.*?)(?=\s+(?:and|or)\b|\s*\)|\s*$)"
 
 
 def select_rows(table: LoadedTable, where: str | None) -> LoadedTable:
-    """Keep the rows of a table that meet the condition `where`, and report how many.
-
-    None keeps all rows.
-    """
+    """Keep the rows that meet the condition `where`, if any, and report how many."""
     if where is None:
         return table
     kept = _Condition(where, table).evaluate()
@@ -163,19 +160,15 @@ class _Condition:
 
     def _parse_date(self, name: str, value: str) -> Any:
         """Parse a date in ISO format or the column's format; NaT if in neither."""
-        columns = {column.name: column for column in self.table.schema.columns}
-        for form in filter(None, ("iso", columns[name].format)):
-            date = parse_dates(form, [value])[0]
-            if not pd.isna(date):
+        formats = {one.name: one.format for one in self.table.schema.columns}
+        for form in filter(None, ("iso", formats[name])):
+            if not pd.isna(date := parse_dates(form, [value])[0]):
                 zone = getattr(self.table.frame[name].dt, "tz", None)
                 return pd.Timestamp(date, tz=zone)
         return pd.NaT
 
     def _find_category(self, name: str, labels: Any, sign: str, value: str) -> int:
-        """Return the code of a category; raise InputError if it is absent or unordered.
-
-        A category without an order can be compared by ``==`` and ``!=`` only.
-        """
+        """Return the code of a category; InputError if it is absent or unordered."""
         texts = [str(one) for one in labels.categories]
         if value not in texts:
             hint = suggest(value, texts) or f"; it has {listed(texts, 8)}."

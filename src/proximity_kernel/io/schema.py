@@ -23,7 +23,6 @@ _LISTS = (
     "missing", "ids", "only", "drop", "categorical", "numeric", "fill_down", "names",
 )  # fmt: skip
 _FLAGS = ("default_missing", "ignore_case", "keep_totals")
-_BOOLEANS = ("bool", "bool_")  # names of the types, because of numpy's
 # Options about the layout of a file; a type of file that is not named here has none.
 _LAYOUT_OPTIONS = {
     "text": ("sep", "encoding", "names", "header_rows", "skip_rows"),
@@ -117,8 +116,7 @@ class Schema:
             marks = None if marks is None else tuple(marks)
             return ColumnSchema(**column | {"missing": marks, "order": order})
 
-        columns = map(restore, data["columns"])
-        return cls(tuple(columns), tuple(data["missing"]))
+        return cls(tuple(map(restore, data["columns"])), tuple(data["missing"]))
 
 
 @dataclass(frozen=True)
@@ -195,10 +193,9 @@ class ReadOptions:
 
     def check_file_type(self, name: str, file_type: str) -> None:
         """Raise InputError if a given option does not apply to the type of the file."""
-        known = dict.fromkeys(chain(*_LAYOUT_OPTIONS.values()))
-        given = [option for option in known if getattr(self, option) is not None]
-        for option in given:
-            if option not in _LAYOUT_OPTIONS.get(file_type, ()):
+        fitting = _LAYOUT_OPTIONS.get(file_type, ())
+        for option in chain(*_LAYOUT_OPTIONS.values()):
+            if getattr(self, option) is not None and option not in fitting:
                 raise InputError(
                     f"`{option}`: {name} is {file_type}, and the option does not apply "
                     "to this type; leave it out."
@@ -217,6 +214,10 @@ def _refuse(option: str, allowed: str, value: Any) -> InputError:
     return InputError(f"`{option}` must be {allowed}; got {value!r}.")
 
 
+def _is_boolean(value: Any) -> bool:
+    return type(value).__name__ in ("bool", "bool_")  # numpy's, too
+
+
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value != ""
 
@@ -233,14 +234,11 @@ def _is_encoding(name: str) -> bool:
 
 def _is_whole(value: Any) -> bool:
     """Whether a value is a whole number, at least 0, and no boolean."""
-    if type(value).__name__ in _BOOLEANS or not isinstance(value, Integral):
-        return False
-    return int(value) >= 0
+    return isinstance(value, Integral) and not _is_boolean(value) and int(value) >= 0
 
 
 _CHECKS: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool]], ...] = (
-    (_FLAGS, "True or False", lambda value: type(value).__name__ in _BOOLEANS),
-    (("day_first",), "True or False", lambda value: type(value).__name__ in _BOOLEANS),
+    ((*_FLAGS, "day_first"), "True or False", _is_boolean),
     (("header_rows", "skip_rows"), "a whole number, at least 0", _is_whole),
     (("encoding", "sheet", "where"), "text", _is_text),
     (
@@ -276,20 +274,11 @@ def _read_list(option: str, value: Any) -> tuple[Any, ...]:
 class ParsedFile:
     """The columns of a file, in which strings are not parsed as numbers or dates yet.
 
-    Attributes
-    ----------
-    name : str
-        Of the file, for messages.
-    source : pandas.DataFrame
-        The cells as stored in the file: strings as categoricals, Parquet and Arrow in
-        their Arrow types, Excel as Python objects. Includes rows that are totals.
-    frame : pandas.DataFrame
-        The same cells in a few dtypes, without totals. Strings, also strings that are
-        numbers or dates, are unordered categoricals, so that each distinct string is
-        parsed once.
-    layout : FileLayout
-    assumptions : tuple of str
-        What was assumed, in sentences.
+    `source` has the cells as stored in the file: strings as categoricals, Parquet and
+    Arrow in their Arrow types, Excel as Python objects. It includes rows that are
+    totals. `frame` has the same cells in a few dtypes, without totals. Strings, also
+    strings that are numbers or dates, are unordered categoricals, so that each distinct
+    string is parsed once. `name` is that of the file, for messages.
     """
 
     name: str

@@ -107,17 +107,9 @@ def _find_layout(
 ) -> tuple[str, list[str], FileLayout, list[str]]:
     """Infer the encoding, separator and header of a text, unless the options give them.
 
-    Titles and comments above the table are skipped.
-
-    Returns
-    -------
-    text : str
-        From the first line of the table on.
-    names : list of str
-        Of the columns.
-    layout : FileLayout
-        Its separator is not None.
-    assumptions : list of str
+    Titles and comments above the table are skipped. Returns the text from the first
+    line of the table on, the column names, the layout, whose separator is not None, and
+    what was assumed.
     """
     separator = SEPARATORS.get(options.sep or "", options.sep)
     text, encoding, assumptions = _decode(file, options.encoding)
@@ -182,10 +174,7 @@ def _is_title(row: list[str]) -> bool:
 
 
 def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
-    """Remove the first `n_lines` non-empty lines, and the empty lines around them.
-
-    Also returns the number of lines removed.
-    """
+    """Skip `n_lines` lines and the empty lines around them; also count them all."""
     at, skipped = 0, 0
     for line in _list_lines(text):
         if line.strip():
@@ -200,8 +189,8 @@ def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
 def _decode(file: InputFile, encoding: str | None) -> tuple[str, str, list[str]]:
     """Decode a text file; return the text, its encoding, and what was assumed.
 
-    If `encoding` is None, it is UTF-16 if the file has a UTF-16 byte order mark, else
-    UTF-8, else Windows Latin. Raises InputError if the bytes cannot be decoded.
+    By default, it is UTF-16 if the file has its byte order mark, else UTF-8, else
+    Windows Latin. Raises InputError if the bytes cannot be decoded.
     """
     data, assumptions = file.data, list[str]()
     if file.decoded:
@@ -315,10 +304,7 @@ def _measure_evenness(rows: list[list[str]]) -> tuple[float, int]:
 
 
 def _find_bad_line(text: str, n_columns: int, layout: FileLayout) -> str | None:
-    """Describe the first line with a wrong number of fields, or with an open quote.
-
-    Returns None if there is no such line.
-    """
+    """Describe the first line with an open quote or a wrong number of fields."""
     lines, skipped, line = _list_lines(text), layout.skipped_lines, 0
     if layout.separator == " ":
         # Quotes have no meaning there.

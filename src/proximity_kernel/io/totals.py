@@ -202,12 +202,8 @@ def leave_total_columns_out(table: LoadedTable, kept: set[str]) -> LoadedTable:
 def _find_sum_columns(frame: Any) -> Iterator[tuple[str, list[str], str]]:
     """Find the columns that are sums or means of adjacent columns.
 
+    Yields the name of the column, the names of its summands, and "sum" or "mean".
     Missing cells count as 0, as in a spreadsheet.
-
-    Yields
-    ------
-    tuple
-        Name of the column, names of its summands, and "sum" or "mean".
     """
     names = list(frame.select_dtypes("float"))[:_MAX_COLUMNS]
     values = np.nan_to_num(frame[names].to_numpy())

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,15 @@ from numpy.typing import NDArray
 from .._shared.wording import counted, join_names, listed, suggest
 from . import categories, dates, ids, numbers
 from .cells import to_categories
-from .column_step import MIN_MATCHED, Column, DoesNotApply, TextColumn, is_text, only_if
+from .column_step import (
+    MIN_MATCHED,
+    Column,
+    DoesNotApply,
+    TextColumn,
+    if_named,
+    is_text,
+    only_if,
+)
 from .missing_marks import MissingMarks, report_minus_values
 from .schema import ColumnSchema, Doubt, InputError, ParsedFile, ReadOptions, Schema
 
@@ -43,12 +52,6 @@ _OPPOSITES = (
 
 
 # ------------------------------------------------------------------------------ steps
-
-
-def leave_dropped_out(column: Column) -> Column:
-    """Leave out a column that the option `drop` names."""
-    only_if("drop" in column.named_in)
-    return column.with_role("left out")
 
 
 def use_only_named(column: Column) -> Column:
@@ -85,9 +88,9 @@ def check_numeric(column: Column) -> Column:
 # In each stage, the first step that applies is used. The last stage sets the role of a
 # column; "used" if none applies.
 _STAGES: tuple[tuple[Callable[[Column], Column], ...], ...] = (
-    (leave_dropped_out, leave_nested_out),
+    (if_named("drop", role="left out"), leave_nested_out),
     (
-        categories.read_named_categories,
+        if_named("categorical", kind="categories"),
         categories.read_booleans,
         categories.read_scale,
         categories.read_times,
@@ -104,10 +107,10 @@ _STAGES: tuple[tuple[Callable[[Column], Column], ...], ...] = (
     (categories.read_codes,),
     (check_numeric,),
     (
-        ids.take_named_ids,
+        if_named("ids", role="id"),
         leave_empty_out,
         use_only_named,
-        categories.use_named_categories,
+        if_named("categorical", role="used"),  # even if it looks like an id
         ids.take_ids,
         categories.leave_free_text_out,
         categories.use_categories,
@@ -135,14 +138,8 @@ def infer_schema(
 ) -> tuple[Schema, str, list[str]]:
     """Infer how to read each column of a file.
 
-    Returns
-    -------
-    Schema
-    str
-        The decimal comma and the missing-value markers that were found, to append to
-        the size of the table.
-    list of str
-        What else was assumed, in sentences.
+    Also returns the decimal comma and the missing-value markers that were found, to
+    append to the size of the table, and what else was assumed, in sentences.
     """
     frame, names = parsed.frame, list(parsed.frame.columns)
     named = {
@@ -188,10 +185,10 @@ def infer_schema(
     signs = report_minus_values(used_texts)
     if assumed and decimal == ".":
         signs += numbers.report_thousands(used_texts, separator)
-    hints = [suggest(one.rpartition("=")[0], names) for one in absent]
+    not_found = "not found in any cell"
     lines = [
-        f"`missing` {one}: not found in any cell{hint}"
-        for one, hint in zip(absent, hints, strict=True)
+        f"`missing` {one}: {not_found}{suggest(one.rpartition('=')[0], names)}"
+        for one in absent
     ] + lines
     found = marks.list_found(texts) | ({*marks.as_given} - {*absent})
     written = ", decimal comma" if decimal == "," else ""
@@ -203,17 +200,16 @@ def infer_schema(
 
 def _make_column_schema(column: Column, marks: MissingMarks) -> ColumnSchema:
     """Make the schema of a column from the decisions of the steps."""
-    role = column.role or "used"
     own = None
-    if role != "left out" or column.kind != "unchanged":
+    if column.role != "left out" or column.kind != "unchanged":
         own = marks.of_column(column.name, column.cells)
     own = None if own == marks.of_table else own
-    how = (column.kind, column.format, column.unit)
-    return ColumnSchema(column.name, role, *how, own, column.order)
+    how = (column.role or "used", column.kind, column.format, column.unit)
+    return ColumnSchema(column.name, *how, own, column.order)
 
 
 def _describe_columns(
-    columns: Iterable[Column], more: Iterable[tuple[str, str]]
+    columns: Sequence[Column], more: Iterable[tuple[str, str]]
 ) -> list[str]:
     """List the assumptions about columns in sentences: ids, left out columns, others.
 
@@ -222,11 +218,9 @@ def _describe_columns(
     lists: dict[str, list[str]] = defaultdict(list)
     remarks: dict[str, list[str]] = defaultdict(list)
     for column in columns:
-        for assumed, shown in column.lists:
-            lists[assumed].append(shown)
         for remark in column.remarks if column.role == "used" else ():
             remarks[remark].append(column.name)
-    for assumed, shown in more:
+    for assumed, shown in chain(*(column.lists for column in columns), more):
         lists[assumed].append(shown)
     starts = sorted(lists, key=lambda start: not start.startswith("left out"))
     starts.sort(key=lambda start: not start.startswith("taken as id"))
@@ -336,22 +330,9 @@ def convert_columns(
 ) -> tuple[Any, Any, list[str]]:
     """Convert the used columns of a file to float64, datetime64 or categorical.
 
-    Parameters
-    ----------
-    parsed : ParsedFile
-    schema : Schema
-    inferred : bool
-        Whether `schema` was inferred from these rows. If not, a column that does not
-        fit the schema raises InputError.
-
-    Returns
-    -------
-    frame : pandas.DataFrame of shape (n_rows, n_used)
-    missing : pandas.DataFrame of shape (n_rows, n_used), bool
-        Which cells are missing in the file. A string that does not parse is missing in
-        `frame` only.
-    list of str
-        What was assumed, in sentences.
+    Also returns which cells are missing in the file (a string that does not parse is
+    missing in the first frame only), and what was assumed, in sentences. If `schema`
+    was not `inferred` from these rows, a column that does not fit it raises InputError.
     """
     converter = _Converter(parsed.name, schema, inferred)
     used = [c for c in schema.columns if c.role == "used" and c.name in parsed.frame]

@@ -28,6 +28,7 @@ BATCH_ROWS = 2**18
 _BUFFER = 2**20  # bytes of a column that are read at a time
 _DAMAGE = (EOFError, IndexError, OSError, OverflowError, ValueError, struct.error)
 pa: Any = require("pyarrow", extra="cli")
+compute: Any = require("pyarrow.compute", extra="cli")
 # Views of strings -> the plain type they are converted to.
 _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
@@ -98,7 +99,6 @@ def _measure_strings(texts: Any) -> Any:
     """Count the bytes of each string or list of an Arrow array; 8 for other values."""
     if pa.types.is_nested(texts.type):
         return np.array([texts.slice(i, 1).nbytes for i in range(len(texts))], int)
-    compute = require("pyarrow.compute", extra="cli")
     try:
         return compute.binary_length(texts).fill_null(0).to_numpy()
     except pa.ArrowNotImplementedError:  # not strings
@@ -108,8 +108,7 @@ def _measure_strings(texts: Any) -> Any:
 def _list_messages(data: Any) -> Iterator[Any]:
     """Iterate over the messages of an Arrow file or stream: batches and dictionaries.
 
-    The footer of a file has the offsets of the messages, in the fields 2 and 3:
-    Footer.dictionaries and Footer.recordBatches.
+    A file's footer has their offsets: in its fields 2, dictionaries, and 3, batches.
     """
     data = pa.py_buffer(data)
     if data.slice(0, 6).to_pybytes() != b"ARROW1":
@@ -211,8 +210,8 @@ def _decode_runs_and_views(name: str, table: Any) -> Any:
         column = table[j]
         if pa.types.is_run_end_encoded(field.type):
             check_size(name, _count_decoded_bytes(column))
-            decode = require("pyarrow.compute", extra="cli").run_end_decode
-            column = pa.chunked_array(map(decode, column.chunks), field.type.value_type)
+            parts = [compute.run_end_decode(chunk) for chunk in column.chunks]
+            column = pa.chunked_array(parts, field.type.value_type)
         elif field.type in _VIEWS:
             parts = [
                 _convert_dictionary(chunk.dictionary_encode(), _VIEWS[field.type])
@@ -250,7 +249,6 @@ def _clean_dictionaries(table: Any) -> Any:
 
 def _clean_dictionary(encoded: Any) -> Any:
     """Remove null, NaN and repeated values from the dictionary of an array."""
-    compute = require("pyarrow.compute", extra="cli")
     values, kind = encoded.dictionary, encoded.type
     values = values.cast(_VIEWS.get(values.type, values.type))
     if pa.types.is_float16(values.type):  # arrow cannot search it
@@ -319,10 +317,7 @@ class LargeFile:
     columns: tuple[str, ...]  # names as in the file
 
     def read(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
-        """Iterate over the file in Arrow tables of at most `BATCH_ROWS` rows.
-
-        `columns` names the columns to read; all by default.
-        """
+        """Iterate over Arrow tables of at most `BATCH_ROWS` rows of the file."""
         read = _read_parquet if self.type == "parquet" else _read_ipc
         with _convert_errors(self.name, self.type):
             yield from _rebatch(read(self.name, columns))
@@ -345,7 +340,7 @@ def open_large_file(path: str, file_type: str) -> LargeFile:
         else:
             for message in _list_messages(pa.memory_map(path).read_buffer()):
                 check_size(path, _count_message_bytes(message))
-            with _open_ipc(path) as file:
+            with pa.ipc.open_file(pa.memory_map(path)) as file:
                 names = file.schema.names
                 groups = range(file.num_record_batches)
                 n_rows = sum(file.get_batch(i).num_rows for i in groups)
@@ -387,14 +382,9 @@ def _read_parquet(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
             yield table.replace_schema_metadata(batch.schema.metadata)
 
 
-def _open_ipc(path: str) -> Any:
-    """Open an Arrow file, memory-mapped."""
-    return pa.ipc.open_file(pa.memory_map(path))
-
-
 def _read_ipc(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
     """Iterate over the record batches of an Arrow file."""
-    with _open_ipc(path) as file:
+    with pa.ipc.open_file(pa.memory_map(path)) as file:
         for i in range(file.num_record_batches):
             part = file.get_batch(i)
             yield part if columns is None else part.select(columns)

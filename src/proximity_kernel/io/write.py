@@ -55,13 +55,18 @@ Append = Callable[[Any], None]
 
 @contextmanager
 def open_output(path: str | None) -> Iterator[IO[bytes]]:
-    """Open a file that appears at its path only when it is complete.
-
-    None and ``"-"`` are standard output.
-    """
+    """Open a file that appears when complete; None and "-" are standard output."""
     try:
-        with _open_stream(path) as file:
-            yield file
+        if path not in (None, "-"):
+            with whole_file(Path(path)) as file:
+                yield file
+        elif isinstance(stream := sys.stdout.buffer, io.RawIOBase):
+            # It is unbuffered: it may write a part only.
+            with os.fdopen(os.dup(stream.fileno()), "wb") as file:
+                yield file
+        else:
+            yield _VisibleStream(stream) if sys.stdout.isatty() else stream
+            stream.flush()
     except BrokenPipeError:
         raise
     except OSError as error:  # it does not always name the file
@@ -83,33 +88,8 @@ class _VisibleStream(io.BytesIO):
         return len(data)
 
 
-@contextmanager
-def _open_stream(path: str | None) -> Iterator[IO[bytes]]:
-    """Open standard output, or a file that is written completely or not at all."""
-    if path is None or path == "-":
-        stream: Any = sys.stdout.buffer
-        if isinstance(stream, io.RawIOBase):  # unbuffered: it may write a part only
-            with os.fdopen(os.dup(stream.fileno()), "wb") as file:
-                yield file
-            return
-        yield _VisibleStream(stream) if sys.stdout.isatty() else stream
-        stream.flush()
-        return
-    with whole_file(Path(path)) as file:
-        yield file
-
-
 def write_frame(frame: Any, path: str | None, file_format: str) -> None:
-    """Write a table of results to a file.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    path : str or None
-        None is standard output.
-    file_format : str
-        A value of `FORMAT_OF_ENDING`.
-    """
+    """Write a data frame in a format of `FORMAT_OF_ENDING`; None is standard output."""
     with open_writer(path, file_format) as append:
         append(frame)
 
@@ -118,18 +98,8 @@ def write_frame(frame: Any, path: str | None, file_format: str) -> None:
 def open_writer(path: str | None, file_format: str) -> Iterator[Append]:
     """Open a file of results, and yield a function that appends data frames.
 
-    Parameters
-    ----------
-    path : str or None
-        None is standard output.
-    file_format : str
-        A value of `FORMAT_OF_ENDING`. Formats that are not in `BATCHED_FORMATS` take a
-        single frame.
-
-    Yields
-    ------
-    callable
-        Appends a pandas.DataFrame.
+    `file_format` is a value of `FORMAT_OF_ENDING`; formats that are not in
+    `BATCHED_FORMATS` take a single frame. The path None is standard output.
     """
     binary = file_format in ("parquet", "arrow")
     if binary and path in (None, "-") and sys.stdout.isatty():
@@ -201,10 +171,7 @@ def _write_json(cell: Any) -> str:
 
 
 def _convert_for_excel(cell: Any) -> Any:
-    """Convert a cell to a type that Excel stores without loss, else to str.
-
-    Raises InputError if Excel cannot store the string.
-    """
+    """Convert a cell to a type that Excel stores without loss, else to str."""
     if isinstance(cell, datetime):
         below_ms = cell.microsecond % 1000 or getattr(cell, "nanosecond", 0)
         if not (cell.tzinfo or below_ms or cell.year < _FIRST_EXCEL_YEAR):
@@ -243,10 +210,9 @@ def _write_columns(frame: Any, write: Callable[[Any], Any]) -> list[list[Any]]:
     """Convert the cells of each column by `write`; an error names the column."""
     columns = []
     for name in frame.columns:
+        cells = _cut_times(list_cells(frame[name]))
         try:
-            columns.append(
-                [write(cell) for cell in _cut_times(list_cells(frame[name]))]
-            )
+            columns.append([write(cell) for cell in cells])
         except InputError as error:
             raise InputError(f"`output`: the column {name!r} {error}.") from None
     return columns
@@ -338,10 +304,7 @@ def _make_excel_cell(sheet: Any, value: Any) -> Any:
 
 @contextmanager
 def _open_arrow(file: IO[bytes], module: str, opener: str) -> Iterator[Append]:
-    """Yield a function that appends frames to a Parquet or Arrow file.
-
-    The first frame sets the types of the columns.
-    """
+    """Yield a function that appends frames; the first sets the types of columns."""
     arrow = require("pyarrow", extra="cli")
     with ExitStack() as stack:
         writer: Any = None
