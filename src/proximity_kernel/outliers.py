@@ -175,7 +175,8 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         ValueError. A copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is ``ProximityKernel(8)``: its first and
         last centers are the extremes of a column, so that extreme values are in rare
-        bins. `feature_weights` multiply the scores of the cells.
+        bins. `feature_weights`, divided by the mean of those above 0, multiply the
+        scores of the cells.
     contamination : "auto" or float, default="auto"
         Share of the fitted rows to call outliers, above 0 and at most 0.5. "auto" takes
         the rows that are more unusual than 99 % of rows sampled from the fitted model;
@@ -210,7 +211,8 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
     0, unless they have their own bin.
 
     A number that up to three other numbers of the row determine, as in ``total =
-    quantity * price``, is compared with this formula in place of its bins.
+    quantity * price``, is compared with this formula in place of its bins. Formulas are
+    searched among at most 100 numbers, in at least 50 rows.
 
     One row like the scored row is taken out of the counts, so a row is not evidence for
     itself; a row has the same score whether it was fitted or not.

@@ -315,6 +315,9 @@ def test_a_condition_that_cannot_be_used_is_an_error(where, problem):
 def test_only_names_the_columns_to_compare_by(tmp_path):
     table = read(WARD, only="age,sex")
     assert list(table.frame) == ["age", "sex"]
+    numbered = WARD.replace("name;", "patient_id;")
+    assert list(read(numbered, only="age,sex").ids) == ["patient_id"]
+    assert not len(read(numbered, only="patient_id").ids.columns)
     assert list(read(WARD, only="name", ids="day").ids) == ["day"]
     (tmp_path / "w.csv").write_text(WARD)
     done = ("--only", "age", "--where", "sex == f", "-k", 1, "-o", tmp_path / "n.csv")

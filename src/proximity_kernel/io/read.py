@@ -92,7 +92,7 @@ def read_table(
     drop : str or iterable of str
         Columns to leave out.
     categorical : str or iterable of str
-        Columns to read as categories, whatever their values.
+        Columns to read as categories, whatever their values. Empty ones are left out.
     numeric : str or iterable of str
         Columns to read as numbers, even if they are named like codes (``zip``,
         ``shop_id``) or look like dates (20240131).
@@ -110,11 +110,12 @@ def read_table(
         Whether to keep rows and columns that are totals of other rows or columns.
     fill_down : str or iterable of str
         Columns with a value in the first of several rows only: each empty cell is
-        filled with the value above it. Merged cells of a sheet are always filled.
+        filled with the value above it. Cells of a sheet that are merged over several
+        rows are always filled.
     schema : Schema or path, optional
         Schema of an earlier table, or a model file of the command line, which has the
         schema of its table. The columns are then read as in that table; only the layout
-        of the file is inferred.
+        of the file is inferred. It does not hold `where`, `keep_totals` and `fill_down`.
 
     Returns
     -------

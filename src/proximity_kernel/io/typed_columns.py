@@ -55,9 +55,13 @@ _OPPOSITES = (
 
 
 def use_only_named(column: Column) -> Column:
-    """If the option `only` is given, use a column that it names; leave others out."""
+    """If the option `only` is given, use a column that it names; keep ids of others."""
     only_if(column.options.only)
-    return column.with_role("used" if "only" in column.named_in else "left out")
+    if "only" in column.named_in:
+        return column.with_role("used")
+    with suppress(DoesNotApply):
+        return ids.take_ids(column)
+    return column.with_role("left out")
 
 
 def leave_nested_out(column: Column) -> Column:
@@ -172,7 +176,7 @@ def infer_schema(
         why = "; ".join(lines) or "see `drop` and `ids`"
         raise InputError(
             f"{parsed.name}: no column is left to compare ({why}); a column named in "
-            "`categorical` is compared, whatever its cells are."
+            "`categorical` is compared, unless it is empty."
         )
     texts = {c.name: c.text for c in columns if c.text is not None}
     absent = marks.list_absent(frame, texts)
@@ -424,8 +428,9 @@ class _Converter:
             expected += f" in {column.unit}"
         too_many = n_cells > (1 - MIN_MATCHED) * text.n_observed + 1
         if too_many and not self.inferred:
+            kind = "an order" if column.order else column.kind
             raise InputError(
-                f"{self.file}: column {column.name!r} has {column.kind} in the model, "
+                f"{self.file}: column {column.name!r} has {kind} in the model, "
                 f"and here {n_cells:,} of {text.n_observed:,} cells are not "
                 f"{expected}, such as {listed(texts, 2)}; correct them, or fit again."
             )
