@@ -543,20 +543,3 @@ def test_dates_of_the_year_9999_are_a_doubt():
     line = "dates of the year 9999 in 'end' (9 cells) count as dates"
     assert any(line in doubt for doubt in read(text).doubts)
     assert not read(text, missing="9999-12-31").doubts
-
-
-def test_times_of_day_are_compared_by_their_order():
-    times = [f"{i % 24}:{i % 4}5" for i in range(48)]
-    text = "at,x\n" + "".join(f"{one},{i % 7}\n" for i, one in enumerate(times))
-    table = read(text)
-    order = list(table.frame["at"].cat.categories)
-    assert table.frame["at"].cat.ordered
-    assert order[:2] == ["0:05", "1:15"]
-    assert order[-1] == "23:35"
-    line = "read as times, compared by their order (`categorical` ignores it)"
-    assert f"{line}: 'at' (0:05 to 23:35)" in table.assumptions
-    again = read("at,x\n23:35,1\n", schema=table.schema)
-    assert again.frame["at"].cat.codes.tolist() == [len(order) - 1]
-    for other in ("2:1", "7:75", "noon"):  # a score, no time, a word
-        text = "at,x\n" + "".join(f"{one},1\n" for one in [*times[:30], other])
-        assert read(text).schema.columns[0].kind == "categories"

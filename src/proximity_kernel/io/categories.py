@@ -49,7 +49,6 @@ _AMOUNT = re.compile(
     r"[^\w\s]{0,2}\s?\d[\d.,]*\s?[^\w\s]{0,3}|\d+:\d\d(:\d\d)?( ?[AaPp][Mm])?"
 )
 _MAX_CATEGORIES = 255  # default `max_categories` of the kernel
-_TIME = re.compile(r"\d{1,3}:[0-5]\d(?::[0-5]\d(?:\.\d+)?)?")
 _MIN_TEXTS = 3  # distinct strings on a scale; the order of two makes no difference
 _MAX_TEXTS = 30  # distinct strings on a scale
 _MAX_OFF = 2  # distinct strings that are not on the scale of the others
@@ -214,17 +213,6 @@ def read_scale(column: Column) -> Column:
         shown = f"{' < '.join(map(repr, order[:2]))} < ... < {order[-1]!r}"
     ordered = "read as ordered (`categorical` reads them without an order)"
     return column.listed_as(ordered, shown).read_as("ordered", order=order)
-
-
-def read_times(column: Column) -> Column:
-    """Read a column as ordered categories if all strings are times, such as 07:30."""
-    text = column.get_text()
-    only_if(len(text.values) >= _MIN_TEXTS and "numeric" not in column.named_in)
-    only_if(all(map(_TIME.fullmatch, text.values)))
-    order = sorted(text.values, key=lambda one: [float(n) for n in one.split(":")])
-    listed = "read as times, compared by their order (`categorical` ignores it)"
-    column = column.listed_as(listed, f"{order[0]} to {order[-1]}")
-    return column.read_as("ordered", order=tuple(order))
 
 
 def find_order(texts: Collection[str]) -> tuple[str, ...]:

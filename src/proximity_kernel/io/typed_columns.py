@@ -93,7 +93,6 @@ _STAGES: tuple[tuple[Callable[[Column], Column], ...], ...] = (
         if_named("categorical", kind="categories"),
         categories.read_booleans,
         categories.read_scale,
-        categories.read_times,
         dates.read_compact_dates,
         numbers.read_numbers,
         dates.read_dates,
