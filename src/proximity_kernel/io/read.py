@@ -115,7 +115,7 @@ def read_table(
     schema : Schema or path, optional
         Schema of an earlier table, or a model file of the command line, which has the
         schema of its table. The columns are then read as in that table; only the layout
-        of the file is inferred. It does not hold `where`, `keep_totals` and `fill_down`.
+        of the file is inferred. `where`, `keep_totals` and `fill_down` are not in it.
 
     Returns
     -------
