@@ -69,24 +69,9 @@ def estimate_missing(
     n_threads: int,
     level: float = 0.0,
 ) -> list[Fill]:
-    """Estimate values for the missing cells of coded rows.
+    """Estimate values for the missing cells of coded rows: a Fill for each feature.
 
-    Parameters
-    ----------
-    model : Model
-    learned : NumberModel
-        The regression and quantiles of numbers within their bins.
-    coded : CodedTable
-        The coded rows of the table, with their columns.
-    strategy : {"mean", "mode"}
-        How numbers are decoded.
-    n_threads : int
-    level : float
-        Coverage probability of the intervals of numbers; 0 for no intervals.
-
-    Returns
-    -------
-    list of Fill, one per feature
+    `level` is the coverage probability of the intervals of numbers; 0 for no intervals.
     """
     parts: list[list[_Decoded]] = [[] for _ in model.types]
     for j, rows, codes, shares in _estimate_shares(model, coded, n_threads):
@@ -101,22 +86,11 @@ def estimate_missing(
 def list_chances(
     model: Model, learned: NumberModel, coded: CodedTable, n_threads: int
 ) -> dict[str, NDArray[Any]]:
-    """List the probabilities of the labels of missing cells.
+    """List the probabilities of the labels of missing cells, row after row.
 
-    Parameters
-    ----------
-    model : Model
-    learned : NumberModel
-    coded : CodedTable
-        The coded rows of the table.
-    n_threads : int
-
-    Returns
-    -------
-    dict of str to ndarray
-        Row of the table, name of the column, label, and probability, row after row. The
-        label None stands for all labels that share a bin with a more frequent label,
-        and in a column with a single label for any other label.
+    By name: row of the table, name of the column, label, and probability. The label
+    None stands for all labels that share a bin with a more frequent label, and in a
+    column with a single label for any other label.
     """
     none = np.empty(0, np.int64)
     parts: list[tuple[NDArray[Any], ...]] = [
@@ -201,16 +175,9 @@ def _estimate_shares(
 ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[Any], _Floats]]:
     """Yield estimates of the missing cells of distinct rows, feature by feature.
 
-    Yields
-    ------
-    int
-        A feature.
-    ndarray of shape (n_cells,), int64
-        The distinct rows in which the feature is missing, ascending.
-    ndarray of shape (n_cells, n_features)
-        The codes of these rows, as used for the estimates.
-    ndarray of shape (n_cells, n_bins)
-        The probabilities of the feature's bins, without the bin for missing.
+    Yields the feature; the distinct rows in which it is missing, ascending; their
+    codes, as used for the estimates; and the probabilities of the feature's bins
+    without the bin for missing, of shape (n_cells, n_bins).
     """
     step = rows_at_a_time(model)
     informative = np.flatnonzero(model.informative)
@@ -379,22 +346,7 @@ def draw_missing(
     random: np.random.Generator,
     n_threads: int,
 ) -> list[Fill]:
-    """Draw values for the missing cells of coded rows.
-
-    Parameters
-    ----------
-    model : Model
-    learned : NumberModel
-    coded : CodedTable
-        The coded rows of the table, with their columns.
-    random : numpy Generator
-    n_threads : int
-
-    Returns
-    -------
-    list of Fill, one per feature
-        With an uncertainty of 0.
-    """
+    """Draw values for the missing cells of coded rows: a Fill for each feature."""
     rows = coded.bins[coded.index]
     missing = open_missing(model, rows) == coded.missing
     numbers = {
@@ -475,17 +427,6 @@ def draw_model(
 
     Counts are drawn from Poisson distributions; the means of bins and the slopes of the
     number model are drawn from normal distributions with their standard errors.
-
-    Parameters
-    ----------
-    model : Model
-    learned : NumberModel
-    random : numpy Generator
-
-    Returns
-    -------
-    Model
-    NumberModel
     """
     matcher = model.matcher
     drawn: Pairwise | Cascade

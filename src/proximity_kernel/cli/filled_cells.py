@@ -73,21 +73,9 @@ def fill_missing(
 ) -> Any:
     """Put estimates into the missing cells of a file, in the format of their column.
 
-    Parameters
-    ----------
-    table : LoadedTable
-    estimates : pandas.DataFrame
-        `table.frame` with its missing cells filled.
-    as_text : bool
-        Whether the cells of a text file stay text. Otherwise, a column of numbers or
-        dates is converted if no cell changes its value.
-    examples : mapping of str to str, optional
-        Of a saved model, as from `list_examples`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        All columns of the file, in their order.
+    `estimates` is `table.frame` with its missing cells filled. Unless `as_text`, a text
+    column of numbers or dates is converted if no cell changes its value. `examples` are
+    those of a saved model (`list_examples`). Returns all columns of the file.
     """
     schema = {column.name: column for column in table.schema.columns}
     columns, source = {}, table.source.reset_index(drop=True)
@@ -367,12 +355,7 @@ def _find_format(
 ) -> tuple[str, Any]:
     """Find the first format that can parse some of the texts; try the fitted one first.
 
-    Returns
-    -------
-    str
-        Name of the format.
-    pandas.Index
-        The texts without their unit.
+    Also returns the texts without their unit.
     """
     cells = pd.Series(texts, dtype="str").astype("category")
     bare = remove_unit(TextColumn.from_categories(cells, []), column.unit).values

@@ -16,7 +16,7 @@ from .._shared.whole_files import check_replaceable, is_device, name_beside
 from ..io import InputError
 from ..io.files import open_file
 from ..io.write import FORMAT_OF_ENDING
-from .arguments import INPUTS
+from .arguments import INPUTS, name_option
 
 STANDARD_STREAM = "-"
 """The file name that means standard input or, as an output, standard output."""
@@ -36,13 +36,9 @@ _OUTPUTS = {
 def check_files(command: str, options: argparse.Namespace) -> dict[str, str]:
     """Raise an error unless all inputs exist and all outputs can be written.
 
-    The page of the command `report` is named after the table if no name was given.
-
-    Returns
-    -------
-    dict of str to str
-        The format to write for each output; the keys are the names of the options,
-        such as "report".
+    Returns the format to write for each output, by the name of its option, such as
+    "report". The page of the command `report` is named after the table if no name was
+    given.
     """
     given = vars(options)
     for path in (given[name] for name in _TABLES if given.get(name)):
@@ -52,7 +48,7 @@ def check_files(command: str, options: argparse.Namespace) -> dict[str, str]:
     if command == "report" and options.report is None:
         name = Path(options.file.removeprefix(STANDARD_STREAM)).name.partition(".")[0]
         options.report = f"{name or 'report'}.html"
-    named = {_name_option(name): given.get(name) for name in _OUTPUTS}
+    named = {name_option(name): given.get(name) for name in _OUTPUTS}
     check_outputs(named, [given.get(name) for name in INPUTS])
     if given.get("report") is not None:
         require("jinja2", extra="report")
@@ -61,13 +57,8 @@ def check_files(command: str, options: argparse.Namespace) -> dict[str, str]:
         if name in given and known is not None:
             asked = given.get("format") if name == "output" else None
             known = known | _SPARSE if command == "represent" else known  # noqa: PLW2901
-            formats[name] = find_format(given[name], asked, known, _name_option(name))
+            formats[name] = find_format(given[name], asked, known, name_option(name))
     return formats
-
-
-def _name_option(name: str) -> str:
-    """Format the name of an option as it is typed, such as --save-model."""
-    return f"--{name.replace('_', '-')}"
 
 
 def find_format(
@@ -78,31 +69,16 @@ def find_format(
 ) -> str:
     """Find the format of an output file; raise InputError for an unknown ending.
 
-    Parameters
-    ----------
-    path : str or None
-        None is standard output.
-    asked : str or None
-        The value of --format, if it was given.
-    known : mapping of str to str
-        Ending of a file -> format.
-    option : str
-        The option that names the output, for messages.
+    None is standard output; `asked` is the value of --format, and `option` the option
+    that names the output.
 
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> find_format("a.parquet", None), find_format(None, None)
     ('parquet', 'csv')
     """
     if asked is not None:
         return asked
-    if path is None or is_device(Path(path)):
-        return "csv"
-    if path == STANDARD_STREAM and known is not _PAGES:
+    is_stream = path == STANDARD_STREAM and known is not _PAGES
+    if path is None or is_stream or is_device(Path(path)):
         return "csv"
     ending = Path(path).suffix.lower()
     if ending not in known:
@@ -119,19 +95,14 @@ def check_outputs(
 ) -> None:
     """Raise InputError if an output cannot be written, or if two files are the same.
 
-    Parameters
-    ----------
-    outputs : mapping of str to str or None
-        Option -> file to write.
-    inputs : iterable of str or None
-        Files that are read; an output may not replace one of these.
+    `outputs` has the file of each option; an output may not replace an input.
     """
     taken = {_identify(one): "" for one in inputs if one and one != STANDARD_STREAM}
     for option, name in outputs.items():
         if name is None or name == STANDARD_STREAM:
             continue
-        _check_place(option, Path(name))
-        if is_device(Path(name)):
+        _check_place(option, path := Path(name))
+        if is_device(path):
             continue
         file = _identify(name)
         if file in taken:

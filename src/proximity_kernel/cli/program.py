@@ -53,25 +53,15 @@ _BROKEN_PIPE = 141  # exit status that shells report for a broken pipe
 
 @dataclass
 class Invocation:
-    """One call of a command: its options, output formats and notes.
-
-    Attributes
-    ----------
-    command : str
-        Its name.
-    options : argparse.Namespace
-    formats : dict of str to str
-        Name of an option that names an output -> the format to write.
-    notes : list of str
-        All notes so far, whether or not they were printed.
-    doubts : list of str
-        What may be wrong with the table, and so with the results.
-    """
+    """One call of a command: its options, output formats and notes."""
 
     command: str
     options: Any
+    # Name of an option that names an output -> the format to write.
     formats: dict[str, str] = field(default_factory=dict)
+    # All notes so far, whether or not they were printed.
     notes: list[str] = field(default_factory=list)
+    # What may be wrong with the table, and so with the results.
     doubts: list[str] = field(default_factory=list)
 
     @property
@@ -119,17 +109,7 @@ class Invocation:
     ) -> Iterator[Callable[..., Any]]:
         """Show a progress bar if standard error is a terminal, and not with --quiet.
 
-        Parameters
-        ----------
-        task : str
-            What is being done, shown beside the bar.
-        total : int, optional
-            Amount of work; None if unknown.
-
-        Yields
-        ------
-        callable
-            Takes the amount of work done since the last call.
+        Yields a function that takes the amount of work done since its last call.
         """
         console = self.console()
         if self.quiet or not console.is_terminal:
@@ -176,11 +156,9 @@ class _Parser(argparse.ArgumentParser):
     Options cannot be abbreviated: a new option could make a short form ambiguous.
     """
 
-    def __init__(self, prog: str, description: str) -> None:
+    def __init__(self, prog: str, text: str) -> None:
         raw = argparse.RawDescriptionHelpFormatter
-        super().__init__(
-            prog, description=description, formatter_class=raw, allow_abbrev=False
-        )
+        super().__init__(prog, None, text, formatter_class=raw, allow_abbrev=False)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse the arguments; an unknown option is an error, with a suggestion."""
@@ -212,16 +190,9 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command of the command line, and return its exit status.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Without the program's name; by default the arguments of the process.
-
-    Returns
-    -------
-    int
-        Exit status: 0 for success, 1 for failure, 2 for bad usage or input, 130 for an
-        interrupt, 141 if the program that reads the output has ended.
+    0 for success, 1 for failure, 2 for bad usage or input, 130 for an interrupt, 141 if
+    the program that reads the output has ended. The arguments are by default those of
+    the process, without the program's name.
     """
     _allow_any_encoding()
     given = sys.argv[1:] if arguments is None else list(arguments)
@@ -319,17 +290,12 @@ def _describe_error(error: Exception, options: argparse.Namespace) -> tuple[int,
         where = f"{error.filename}: " if error.filename else ""
         return 1, f"{where}{error.strerror or error}"
     # The library raises ValueError or TypeError for an invalid table or option.
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    module = frames[-1].f_globals.get("__name__", "") if frames else ""
     invalid = isinstance(error, ValueError | TypeError)
-    if invalid and hasattr(options, "file") and _is_from_library(error):
+    if invalid and hasattr(options, "file") and module.startswith("proximity_kernel."):
         return 2, f"{options.file}: {error}"
     return 1, f"{type(error).__name__}: {error} (--debug shows where)"
-
-
-def _is_from_library(error: Exception) -> bool:
-    """Whether the code that raised the error belongs to this package."""
-    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
-    module: str = frames[-1].f_globals.get("__name__", "") if frames else ""
-    return module.startswith("proximity_kernel.")
 
 
 def _redirect_broken(stream: Any) -> None:

@@ -263,8 +263,6 @@ class DisplayColumn:
 def _find_usual_slice(known: _Floats) -> tuple[int, int]:
     """Find start and stop of the slice of sorted values that are not far.
 
-    Examples
-    --------
     >>> _find_usual_slice(np.array([-500.0, *range(40), 4200.0]))
     (1, 41)
     """
@@ -290,8 +288,6 @@ def _count_connected(ascending: _Floats, n_inside: int) -> int:
 def make_display_columns(columns: Iterable[Column]) -> list[DisplayColumn]:
     """Make the display columns of a table, one for each column.
 
-    Examples
-    --------
     >>> from proximity_kernel._table.columns import read_columns
     >>> columns = read_columns([[1.5, "red"], [None, "blue"]])
     >>> for column in make_display_columns(columns):
@@ -332,14 +328,11 @@ def describe_columns(
 ) -> list[dict[str, Any]]:
     """Build the card data for each column.
 
-    Returns
-    -------
-    list of dict
-        name, kind, share (of missing cells), summary, extremes, far (lines), bins
-        (names), n_bins, kept (whether missing cells have a bin of their own), two
-        (whether the bins have groups), and ``histogram`` (see
-        `draw_histogram`) or ``labels`` (label, share, rest). A column without a value,
-        or with one number only, has neither.
+    The keys are name, kind, share (of missing cells), summary, extremes, far (lines),
+    bins (names), n_bins, kept (whether missing cells have a bin of their own), two
+    (whether the bins have groups), and ``histogram`` (see `draw_histogram`) or
+    ``labels`` (label, share, rest). A column without a value, or with one number only,
+    has neither.
     """
     cards = []
     for j, (column, names) in enumerate(zip(columns, bin_names(kernel), strict=True)):
@@ -369,12 +362,9 @@ def describe_columns(
 def list_far_values(columns: Sequence[DisplayColumn]) -> list[dict[str, Any]]:
     """List the columns that have far values, with some of their rows.
 
-    Returns
-    -------
-    list of dict
-        name, lines (descriptions), rows (indices of the farthest), values (in these
-        rows) and more (the number of other rows). The farthest values come first,
-        measured by the range of the usual values of their column.
+    The keys are name, lines (descriptions), rows (indices of the farthest), values (in
+    these rows) and more (the number of other rows). The farthest values come first,
+    measured by the range of the usual values of their column.
     """
     found = []
     for column in columns:
@@ -454,13 +444,9 @@ def draw_histogram(
 
     The column has two different values. The range `usual` is drawn to scale; `limits`
     tell where one bin ends and the next begins, and `groups` the coarse bin of each.
-
-    Returns
-    -------
-    dict
-        bars and beyond (x, y, width, height), bands (x, width), limits (x, strong),
-        left and right (of the scale), low, high, cut (how many values lie beyond, in
-        words) and text (for screen readers).
+    Returns bars and beyond (x, y, width, height), bands (x, width), limits (x, strong),
+    left and right (of the scale), low, high, cut (how many values lie beyond, in words)
+    and text (for screen readers).
     """
     known, low, high = column.known, usual.low, usual.high
     whole = high / 2 - low / 2 < _N_BARS / 2 and bool((known == known.round()).all())

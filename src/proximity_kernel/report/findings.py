@@ -59,21 +59,10 @@ def describe_clusters(
 ) -> list[dict[str, Any]]:
     """Name each cluster, and list its size and its typical values.
 
-    Parameters
-    ----------
-    clusters : ProximityKMeans
-        Fitted.
-    counts : ndarray of shape (n_clusters, 1 + total bins), int64
-        See `count_cells`.
-    columns : mapping from the feature to DisplayColumn, optional
-        They write the names and the values.
-
-    Returns
-    -------
-    list of dict
-        cluster, name, size, share_text, and values, in the order of the profile:
-        feature, value, share and share_overall (of the known cells), and cells ("known
-        cells", or "cells" where missing cells have a bin of their own).
+    `counts` are from `count_cells`; `columns`, by feature, write the names and the
+    values. The keys are cluster, name, size, share_text, and values, in the order of
+    the profile: feature, value, share and share_overall (of the known cells), and cells
+    ("known cells", or "cells" where missing cells have a bin of their own).
     """
     sizes = counts[:, 0].tolist()
     values: list[list[dict[str, Any]]] = [[] for _ in sizes]

@@ -25,12 +25,7 @@ from sklearn.neighbors import NearestNeighbors
 from .. import ProximityKernel
 from .._coded import CodedTable
 from .._model import Model
-from .._nearest import (
-    Nearest,
-    drop_itself,
-    find_nearest,
-    merge_nearest,
-)
+from .._nearest import Nearest, drop_itself, find_nearest, merge_nearest
 from .._shared.resources import count_threads
 from ..kernel import bin_names, index_rows, represent, represent_for_search
 from .display_columns import DisplayColumn
@@ -82,14 +77,10 @@ def rank_rows(
 ) -> sp.csr_array:
     """Represent rows for the map: numbers by ranks, categories by probabilities.
 
-    `rows` has the indices of the coded rows in the table.
-
-    Returns
-    -------
-    csr_array of shape (n, n_columns), float64
-        A column of numbers has one column, the rank of each cell scaled to -1 to 1, so
-        that numbers and categories have a similar influence. A missing cell has the
-        expected rank of its estimate. Any other column has one column for each bin.
+    `rows` has the indices of the coded rows in the table. A column of numbers has one
+    column, the rank of each cell scaled to -1 to 1, so that numbers and categories have
+    a similar influence. A missing cell has the expected rank of its estimate. Any other
+    column has one column for each bin.
     """
     plain = replace(model, rarity=0.0, feature_weights=None)
     kinds = [one.kind for one in model.types]
