@@ -97,8 +97,7 @@ def list_chances(
         (none, none, np.empty(0, object), np.empty(0))
     ]
     for j, rows, _, shares in _estimate_shares(model, coded, n_threads):
-        found = _label_shares(model, learned, j, shares)
-        if found is not None:
+        if (found := _label_shares(model, learned, j, shares)) is not None:
             labels, chances = found
             parts.append((
                 np.repeat(rows, len(labels)), np.full(chances.size, j),
@@ -364,15 +363,11 @@ def draw_missing(
     fills = []
     for j, (column, typical) in enumerate(zip(model.types, model.typical, strict=True)):
         at, t = np.flatnonzero(missing[:, j]), learned.place(j)
-        unsure = np.zeros(len(at) if len(typical.spread) else 0)
-        if not len(typical.spread):  # nothing was observed at fit
-            values = unsure
-        elif t is None:
-            values = label_bins(column, typical)[rows[at, j]]
-        else:
-            values = numbers[t][at]
-        means = unsure if t is None else values
-        fills.append(Fill(column, at, values, unsure, means))
+        values = unsure = np.zeros(len(at) if len(typical.spread) else 0)
+        if len(typical.spread):  # something was observed at fit
+            codes = rows[at, j]
+            values = label_bins(column, typical)[codes] if t is None else numbers[t][at]
+        fills.append(Fill(column, at, values, unsure, unsure if t is None else values))
     return fills
 
 
@@ -414,10 +409,8 @@ def _pick_bins(shares: _Floats, places: _Floats) -> NDArray[np.int64]:
     """Invert the cumulative distributions over bins at `places`, shape (n_rows,)."""
     reached = np.cumsum(shares, axis=1)
     # The last bin at most, even if the place is rounded up to the sum.
-    below: NDArray[np.int64] = (
-        reached[:, :-1] <= places[:, None] * reached[:, -1:]
-    ).sum(axis=1)
-    return below
+    below = reached[:, :-1] <= places[:, None] * reached[:, -1:]
+    return np.asarray(below.sum(axis=1))
 
 
 def draw_model(
@@ -428,13 +421,10 @@ def draw_model(
     Counts are drawn from Poisson distributions; the means of bins and the slopes of the
     number model are drawn from normal distributions with their standard errors.
     """
-    matcher = model.matcher
-    drawn: Pairwise | Cascade
-    if isinstance(matcher, Pairwise):
-        drawn = _draw_pairwise(matcher, random)
-    else:
-        drawn = _draw_cascade(matcher, random)
-    return replace(model, matcher=drawn), _draw_numbers(model, learned, random)
+    rule: Any = model.matcher
+    draw = _draw_pairwise if isinstance(rule, Pairwise) else _draw_cascade
+    drawn = replace(model, matcher=draw(rule, random))
+    return drawn, _draw_numbers(model, learned, random)
 
 
 def _draw_pairwise(matcher: Pairwise, random: np.random.Generator) -> Pairwise:
@@ -473,15 +463,14 @@ def _draw_numbers(
         totals[s, : len(own)] = np.maximum(own, 1)
     shift = learned.spreads / np.sqrt(totals) * random.normal(size=totals.shape)
     flat = np.diff(learned.quantiles, axis=2) == 0  # frequent values stay
-    at_flat = np.pad(flat, ((0, 0), (0, 0), (1, 0))) | np.pad(
-        flat, ((0, 0), (0, 0), (0, 1))
-    )
+    ends = np.pad(flat, ((0, 0), (0, 0), (1, 1)))
+    at_flat = ends[..., 1:] | ends[..., :-1]
     moved = learned.quantiles + np.where(at_flat, 0, shift[..., None])
     next_flat = np.where(at_flat, learned.quantiles, np.inf)[..., ::-1]
     moved = np.minimum(moved, np.minimum.accumulate(next_flat, axis=2)[..., ::-1])
     quantiles = np.maximum.accumulate(moved, axis=2)
-    ends = learned.low[:, None, None], learned.high[:, None, None]
-    quantiles = np.clip(quantiles, *ends)
+    low, high = learned.low[:, None, None], learned.high[:, None, None]
+    quantiles = np.clip(quantiles, low, high)
     errors = learned.errors * random.normal(size=learned.errors.shape[:2])[:, None]
     slopes = learned.slopes + errors.sum(axis=2).reshape(learned.slopes.shape)
     # Where a label decides the number, the mean of the bin does not matter.

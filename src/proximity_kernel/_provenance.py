@@ -16,20 +16,12 @@ MOST_COLUMNS = 3
 """Maximum number of features that are listed for a cell."""
 _ROOM = 1 << 22  # numbers in memory at a time
 _ROUNDING = 1e-12
-_CELL = np.dtype(
-    [
-        ("row", "i8"),
-        ("feature", "i8"),
-        ("level", "U12"),
-        ("observed", "i8"),
-        ("support", "i8"),
-        ("certainty", "f8"),
-        ("columns", "i8", (MOST_COLUMNS,)),
-        ("moved", "f8", (MOST_COLUMNS,)),
-        ("feature_name", "O"),
-        ("column_names", "O", (MOST_COLUMNS,)),
-    ]
-)
+_CELL = np.dtype([
+    ("row", "i8"), ("feature", "i8"), ("level", "U12"), ("observed", "i8"),
+    ("support", "i8"), ("certainty", "f8"), ("columns", "i8", (MOST_COLUMNS,)),
+    ("moved", "f8", (MOST_COLUMNS,)), ("feature_name", "O"),
+    ("column_names", "O", (MOST_COLUMNS,)),
+])  # fmt: skip
 
 
 def list_cells(model: Model, coded: CodedTable, n_threads: int) -> NDArray[np.void]:

@@ -188,9 +188,8 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
     @replaces_fit
     def __fit_coded__(self, X: Any, sample_weight: Any = None) -> CodedTable:
         self._check_options()
-        table = collect_table(X)
+        table, copies = collect_table(X), None
         kernel, coded = fit_kernel(self.kernel, table, self.n_jobs, None, sample_weight)
-        copies = None
         if sample_weight is not None:
             copies = weights_to_counts(sample_weight, len(coded))
         self._learn(kernel, [(table, coded)], copies)
@@ -318,11 +317,11 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
             raise ValueError(f"level must be above 0 and below 1, got {level!r}.")
         table = self._collect(X)
         fills = self._estimate(table, "mean", level)
-        made = []
-        for end in (0, 1):
-            ends = [_take_end(own, end) for own in fills]
-            made.append(self._drop_empty(fill_table(table, ends)))
-        return made[0], made[1]
+        lower, upper = (
+            self._drop_empty(fill_table(table, [_take_end(own, end) for own in fills]))
+            for end in (0, 1)
+        )
+        return lower, upper
 
     @overload
     def probabilities(self, X: RowLists) -> list[tuple[int, str, Any, float]]: ...
@@ -457,16 +456,14 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         threads, model = count_threads(kernel.n_jobs), kernel.model_
         self._name_indicators(model, model.names)
 
-        def look(batch: tuple[Any, CodedTable]) -> _Learned:
-            table, coded = batch
-            sample = sample_numbers(model, coded, threads, copies)
-            return sample, find_objects(table, coded.columns)
-
         def merge(a: _Learned, b: _Learned) -> _Learned:
-            objects = tuple(map(merge_objects, a[1], b[1]))
-            return merge_samples(a[0], b[0]), objects
+            return merge_samples(a[0], b[0]), tuple(map(merge_objects, a[1], b[1]))
 
-        found = merge_all(map(look, batches), merge)
+        looked = (
+            (sample_numbers(model, c, threads, copies), find_objects(table, c.columns))
+            for table, c in batches
+        )
+        found = merge_all(looked, merge)
         assert found is not None  # a kernel is fitted to at least one row
         sample, objects = found
         learned = learn_numbers(model, sample, threads)
@@ -483,10 +480,9 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         self, table: Any, strategy: Strategy | None = None, level: float = 0.0
     ) -> list[Fill]:
         """Estimate values for the missing cells of a table."""
-        coded, strategy = self._code(table), strategy or self.strategy
-        learned, threads = self.number_model_, self._threads
-        fills = estimate_missing(coded.model, learned, coded, strategy, threads, level)
-        return self._restore_types(fills)
+        coded, learned = self._code(table), self.number_model_
+        how = strategy or self.strategy, self._threads, level
+        return self._restore_types(estimate_missing(coded.model, learned, coded, *how))
 
     def _restore_types(self, fills: list[Fill]) -> list[Fill]:
         """Adapt the fills to the types that the columns had at fit."""
@@ -512,17 +508,15 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
 
     def _drop_empty(self, table: Any) -> Any:
         """Drop the columns that were empty at fit, unless they are kept."""
-        kept = self._kept
-        whole = len(kept) == len(self.kernel_.model_.bins)
-        return table if whole else select_columns(table, kept)
+        kept, n_features = self._kept, len(self.kernel_.model_.bins)
+        return table if len(kept) == n_features else select_columns(table, kept)
 
     def _check_options(self) -> None:
         """Raise an error for an invalid option."""
         super()._check_options()
         check_choice("strategy", self.strategy, STRATEGIES)
-        check_flag("add_indicator", self.add_indicator)
-        check_flag("keep_empty_features", self.keep_empty_features)
-        check_flag("round_whole", self.round_whole)
+        for name in ("add_indicator", "keep_empty_features", "round_whole"):
+            check_flag(name, getattr(self, name))
         check_seed(self.random_state)
 
     def __get_model_state__(self) -> State:

@@ -137,15 +137,12 @@ class TableReport:
             # Warnings about empty columns, which the page shows.
             warnings.simplefilter("ignore", UserWarning)
             used, coded = _choose_kernel(table, kernel, clusters)
-            names = _name_rows(ids, len(coded))
-            given = kernel is not None
-            content = _collect_content(
-                coded, used, given, clusters, names, random_state
-            )
+            names, given = _name_rows(ids, len(coded)), kernel is not None
+            how = given, clusters, names, random_state
+            content = _collect_content(coded, used, *how)
         content["title"] = clean(title, 200) if title else content["size"]
-        content["assumptions"] = [
-            clean(one, 500) for one in assumptions if one not in doubts
-        ]
+        lines = [clean(one, 500) for one in assumptions if one not in doubts]
+        content["assumptions"] = lines
         content["doubts"] = [clean(capitalize(one), 500) for one in doubts]
         content["made"] = clean(made, 500) if made else ""
         self._size: str = content["size"]
@@ -186,9 +183,8 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; name a file in it.")
     if not target.absolute().parent.is_dir():
-        raise FileNotFoundError(
-            f"the folder of {target} does not exist; create it first."
-        )
+        text = f"the folder of {target} does not exist; create it first."
+        raise FileNotFoundError(text)
     return target
 
 
@@ -199,12 +195,10 @@ def _choose_kernel(
 
     A table that is already coded by this kernel is not coded again.
     """
-    if kernel is None and clusters is not None:
-        kernel = clusters.kernel_
-    if kernel is None:
+    if kernel is None and clusters is None:
         kernel = ProximityKernel()
         return kernel, fit_coded(kernel, table)
-    kernel = find_kernel(kernel)
+    kernel = find_kernel(clusters if kernel is None else kernel)
     return kernel, code_table(kernel, table)
 
 
@@ -223,11 +217,11 @@ def _choose_comparison(
 
 def _check_clusters(clusters: ProximityKMeans | None) -> None:
     """Raise an error unless the clusters are None or a fitted ProximityKMeans."""
+    if not isinstance(clusters, ProximityKMeans | None):
+        raise TypeError(
+            f"clusters must be a fitted ProximityKMeans or None, got {clusters!r}."
+        )
     if clusters is not None:
-        if not isinstance(clusters, ProximityKMeans):
-            raise TypeError(
-                f"clusters must be a fitted ProximityKMeans or None, got {clusters!r}."
-            )
         check_is_fitted(clusters)
 
 

@@ -231,6 +231,7 @@ def describe_rows(
     agreement = np.clip(model.agree_by_feature(pairs), 0, 1)
     estimates = _describe_estimates(*estimate_cells(kernel, coded))
     cells = _describe_cells(kernel, columns, detailed, coded, estimates)
+    hundredths = np.round(100 * agreement).astype(int).reshape(n, k, len(columns))
     return {
         "rows": rows.tolist(),
         "n": n,
@@ -239,10 +240,7 @@ def describe_rows(
         "kept": _measure_kept_neighbors(kept, places),
         "near": near.tolist(),
         "similarity": np.round(1000 * similarity[:, :k]).astype(int).tolist(),
-        "agreement": np.round(100 * agreement)
-        .astype(int)
-        .reshape(n, k, len(columns))
-        .tolist(),
+        "agreement": hundredths.tolist(),
         "estimates": estimates,
         "columns": [
             cell | _grade_cells(column, rows)
@@ -354,20 +352,17 @@ def _describe_cells(
     for _, j, _, n_movers, *rest in estimates:
         used[j].update(rest[n_movers::2])
     names = bin_names(kernel)
-    out = []
-    for j, column in enumerate(columns):
-        cells, texts = _list_texts(column, column.values[rows])
-        out.append(
-            {
-                "name": column.name,
-                "kind": column.kind,
-                "measured": column.labels is None,
-                "cells": cells,
-                "texts": texts,
-                "bins": bins[:, j].tolist(),
-                "names": {k: column.write_bin(names[j][k]) for k in sorted(used[j])},
-            }
-        )
+    out = [
+        {
+            "name": column.name,
+            "kind": column.kind,
+            "measured": column.labels is None,
+            **_list_texts(column, column.values[rows]),
+            "bins": bins[:, j].tolist(),
+            "names": {k: column.write_bin(names[j][k]) for k in sorted(used[j])},
+        }
+        for j, column in enumerate(columns)
+    ]
     codes = codes if coded.leaves is None else coded.leaves.astype(np.int64)
     for j, own in kernel.model_.leaf_names.items():
         leaves = np.where(columns[j].missing[rows], ESTIMATED, codes[:, j])
@@ -377,12 +372,10 @@ def _describe_cells(
     return out
 
 
-def _list_texts(
-    column: DisplayColumn, values: NDArray[np.float64]
-) -> tuple[list[int], list[str]]:
+def _list_texts(column: DisplayColumn, values: NDArray[np.float64]) -> dict[str, Any]:
     """Encode values as indices into a list of distinct texts; -1 is missing."""
     known = ~np.isnan(values)
     distinct, place = np.unique(values[known], return_inverse=True)
     places = np.full(len(values), -1)
     places[known] = place
-    return places.tolist(), [column.write(value) for value in distinct.tolist()]
+    return {"cells": places.tolist(), "texts": list(map(column.write, distinct))}
