@@ -18,8 +18,7 @@ from .._shared.wording import counted, join_names, listed, write_share
 from ..io import ColumnSchema, InputError, LoadedTable, Schema, read_table
 from . import fitting
 from .arguments import reading_options
-from .outputs import STANDARD_STREAM
-from .program import Invocation
+from .program import STANDARD_STREAM, Invocation
 from .results import draw_grid, join_table, label_rows, write_results, write_short
 
 _CHANCE = 0.02  # probability that any column is listed although nothing changed
@@ -199,9 +198,8 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
         found = ks_2samp(*values)
         how = "lower" if is_date else "linear"  # the median date is an observed date
         middles = [cells.quantile(0.5, interpolation=how) for cells in (a, b)]
-        if is_date:
-            said = [write_short(one) for one in middles]
-        else:
+        said = list(map(write_short, middles))
+        if not is_date:
             said = format_numbers(middles, "numbers")
         moved = [f"median {said[0]} to {said[1]}"] * (said[0] != said[1])
         moved.append(_write_largest_step(a, b, values, found.statistic_location))
@@ -234,8 +232,7 @@ def _write_largest_step(old: Any, new: Any, values: Any, place: float) -> str:
     """Write the shares of the values up to the place where they differ most."""
     shares = [write_share(float((own <= place).mean())) for own in values]
     cells = [*old[values[0] == place], *new[values[1] == place]]
-    end = write_short(cells[0])
-    return f"up to {end}: {shares[0]} to {shares[1]}"
+    return f"up to {write_short(cells[0])}: {' to '.join(shares)}"
 
 
 def _find_new_values(old: Any, new: Any) -> dict[str, Any]:

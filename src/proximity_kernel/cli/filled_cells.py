@@ -180,10 +180,10 @@ def _write_estimates(
     if held is str:
         form = (_DateForm if is_time else _NumberForm).find(column, texts)
         return [form.write(one) for one in estimates]
+    if is_time and held is date:  # the nearest day, not the day before
+        days = _round_to_unit(estimates, "D").to_numpy().astype("M8[D]")
+        return [one.item() for one in days] if days.max() < _PAST else list(days)
     if is_time:
-        if held is date:  # the nearest day, not the day before
-            days = _round_to_unit(estimates, "D").to_numpy().astype("M8[D]")
-            return [one.item() for one in days] if days.max() < _PAST else list(days)
         return list(estimates)
     if held is Decimal:
         unit = Decimal(1).scaleb(-cells.dtype.pyarrow_dtype.scale)
@@ -291,11 +291,12 @@ class _DateForm:
             offset = pd.Timedelta(minutes=-minutes if zone[2][0] == "-" else minutes)
         order = re.findall("%([A-Za-z])", DATE_FORMATS[name][1]) or list("Ymd")
         fields = iter([*order, *"HMSf"])
-        bodies = [_ZONE.sub(_cut_zone, one) for one in alike] if zone else alike
+        if zone:
+            alike = [_ZONE.sub(lambda m: m[0].removesuffix(m[1]), x) for x in alike]
         parts = []
         # The shortest number shows whether numbers are padded with zeros, the longest
         # month whether names are abbreviated.
-        for tokens in zip(*map(_TOKEN.findall, bodies), strict=True):
+        for tokens in zip(*map(_TOKEN.findall, alike), strict=True):
             choose = min if tokens[0].isdigit() else max
             shown = choose(tokens, key=len)
             is_field = shown.isdigit() or (shown.isalpha() and len(shown) > 2)
@@ -338,11 +339,6 @@ _EXAMPLES = {
     "numbers": 1234.0000000000002,
     "dates": pd.Timestamp("2003-02-01 04:05:06.789012"),
 }
-
-
-def _cut_zone(found: re.Match[str]) -> str:
-    """Return the text of a match of `_ZONE` without the time zone."""
-    return found[0].removesuffix(found[1])
 
 
 def _find_shape(text: str) -> str:

@@ -32,8 +32,7 @@ from ..io.write import BATCHED_FORMATS
 from ..kernel import code_table, fit_coded
 from ..model_file import ModelFileError, _load_with_notes
 from .arguments import name_options, reading_options
-from .outputs import STANDARD_STREAM
-from .program import Invocation
+from .program import STANDARD_STREAM, Invocation
 
 LARGE = 1_000_000
 """Number of rows above which a file is read in batches, unless --no-stream is given."""

@@ -132,15 +132,15 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
         listed += [(i, found[i, name]) for i, name in asked if (i, name) in found]
         if options.top and len(listed) >= options.top:
             break
-    row = [i for i, _ in listed[: options.top]]
-    shown = [one for _, one in listed[: options.top]]
+    listed = listed[: options.top]
+    shown = [one for _, one in listed]
     results = {
         "column": [one.feature for one in shown],
         "value": [one.value for one in shown],
         "score": np.round([one.score for one in shown], 6),
         "reason": [_write_reason(one) for one in shown],
     }
-    which = number_rows(table).iloc[row].reset_index(drop=True)
+    which = number_rows(table).iloc[[i for i, _ in listed]].reset_index(drop=True)
     return join_results(which, {k: pd.Series(v) for k, v in results.items()})
 
 

@@ -220,12 +220,9 @@ def write_report(
 
 
 def _describe_call(invocation: Invocation) -> str:
-    """Write when and by which command a page was made, for its last line.
-
-    If the command was called from Python, its options are not known.
-    """
+    """Write when and by which command a page was made, for its last line."""
     given = sys.argv[1:]
-    if invocation.command not in given:  # called from Python
+    if invocation.command not in given:  # called from Python: the options are not known
         given = [invocation.command, str(invocation.options.file)]
     command = shlex.join(["proximity-kernel", *given])
     return f"Made on {date.today():%Y-%m-%d} by the command: {command}"

@@ -183,31 +183,27 @@ def describe_rows(
     """Collect what the page needs to draw the map and to compare rows on it.
 
     `compared` has the indices of the rows that can be compared, ascending. If there are
-    too many other rows, `rng` samples them.
+    too many other rows, `rng` samples them. The keys are:
 
-    Returns
-    -------
-    dict
-        ``rows``: indices of the rows on the map: first the ``n`` compared rows; then,
-        up to position ``n_cells``, their nearest rows that are not compared; then other
-        rows.
-        ``places``: positions of these rows on the map.
-        ``kept``: the mean share of the ten nearest rows of a compared row that are also
-        its ten nearest on the map.
-        ``near``: for each compared row, its nearest rows in the whole table, as
-        indices into ``rows``.
-        ``similarity``: of each compared row to its nearest rows, in thousandths.
-        ``agreement``: of each such pair of rows in each feature, in hundredths.
-        ``columns``: a dict for each column, with its name, its kind, and whether it is
-        measured (has no labels), and ``steps`` if it has few different numbers. For the
-        first ``n_cells`` rows: ``cells``, as indices into the distinct ``texts`` (-1 if
-        missing); ``bins`` (-1 if estimated, -2 if unknown), with the ``names`` of the
-        bins that occur; and for a "fine" column, ``leaves`` and ``leaf_names``. For all
-        rows: ``grades``, which give the colors, and their ``legend``.
-        ``estimates``: for each estimated cell a list of integers: the position of its
-        row, the feature, the number of matching rows (0 if none was matched), the
-        number of features that changed the estimate most, these features, and up to
-        three bins, each followed by its probability in hundredths.
+    ``rows``: indices of the rows on the map: first the ``n`` compared rows; then, up to
+    position ``n_cells``, their nearest rows that are not compared; then other rows.
+    ``places``: their positions on the map. ``kept``: the mean share of the ten nearest
+    rows of a compared row that are also its ten nearest on the map. ``near``: for each
+    compared row, its nearest rows in the whole table, as indices into ``rows``.
+    ``similarity``: to these rows, in thousandths. ``agreement``: of each such pair of
+    rows in each feature, in hundredths.
+
+    ``columns``: a dict for each column, with its name, its kind, and whether it is
+    measured (has no labels), and ``steps`` if it has few different numbers. For the
+    first ``n_cells`` rows: ``cells``, as indices into the distinct ``texts`` (-1 if
+    missing); ``bins`` (-1 if estimated, -2 if unknown), with the ``names`` of the bins
+    that occur; and for a "fine" column, ``leaves`` and ``leaf_names``. For all rows:
+    ``grades``, which give the colors, and their ``legend``.
+
+    ``estimates``: for each estimated cell a list of integers: the position of its row,
+    the feature, the number of matching rows (0 if none was matched), the number of
+    features that changed the estimate most, these features, and up to three bins, each
+    followed by its probability in hundredths.
     """
     model, n, k = kernel.model_, len(compared), min(N_NEAREST, len(coded) - 1)
     n_kept = min(N_KEPT, len(coded) - 1)
