@@ -92,10 +92,10 @@ def _get_groups(invocation: Invocation, model: Any, source: Any) -> Any:
     """Return the test for separate groups, run if it is shown; None with --model."""
     if invocation.options.model is not None:
         return None
-    if model.groups_ is None and source.whole is not None:
-        needed = invocation.options.report is not None or not invocation.quiet
-        if needed:  # stored in the model, so that the report does not repeat the test
-            model.groups_ = model.find_groups(source.code(model, source.whole))
+    needed = invocation.options.report is not None or not invocation.quiet
+    if model.groups_ is None and source.whole is not None and needed:
+        # Stored in the model, so that the report does not repeat the test.
+        model.groups_ = model.find_groups(source.code(model, source.whole))
     return model.groups_
 
 

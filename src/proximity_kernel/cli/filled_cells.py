@@ -165,8 +165,8 @@ def _write_estimates(
 
     None for categories and for cells of other types, which must be copied instead.
     """
-    held = None if isinstance(values.dtype, pd.CategoricalDtype) else _find_type(cells)
-    if held is None:
+    held = _find_type(cells)
+    if held is None or isinstance(values.dtype, pd.CategoricalDtype):
         return None
     is_time = pd.api.types.is_datetime64_any_dtype(values) or values.dtype.kind == "m"
     texts = []

@@ -74,8 +74,9 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
     if top is not None:
         rows = explained = np.argsort(-scores, kind="stable")
     texts = np.full(len(scores), "", dtype=object)
+    confirmed: list[int] = []
     if options.reasons:
-        n, confirmed = 0, []
+        n = 0
         for row, reasons in _iterate_reasons(
             invocation, model, coded, explained, options.reasons, top
         ):
@@ -92,10 +93,8 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
                 f"{counted(len(confirmed), 'row')} of these left out: most other rows "
                 "with the same values confirm what is unusual."
             )
-        if top is not None:
-            rows = rows[~np.isin(rows, confirmed)]
     if top is not None:
-        rows = rows[:top]
+        rows = rows[~np.isin(rows, confirmed)][:top]
     results = {"score": scores.round(6), "outlier": outlying, "reasons": texts}
     if shown and len(set(outlying[rows])) == 1:
         del results["outlier"]

@@ -27,7 +27,7 @@ from .._coded import CodedTable
 from .._model import Model
 from .._nearest import Nearest, drop_itself, find_nearest, merge_nearest
 from .._shared.resources import count_threads
-from ..kernel import bin_names, index_rows, represent, represent_for_search
+from ..kernel import bin_names, index_rows, represent_for_search
 from .display_columns import DisplayColumn
 from .sections import estimate_cells, sample_rows
 
@@ -219,8 +219,9 @@ def describe_rows(
     n_threads = count_threads(kernel.n_jobs)
     ranked = rank_rows(model, columns, coded.take(rows), rows, n_threads)
     coded = coded.take(detailed)
-    matrix = represent(kernel, coded)
-    plain = _represent_without_rarity(kernel, coded, matrix)
+    # Without rarity, so that agreement in a feature is from 0 to 1.
+    form = kernel.dtype, kernel.normalize, n_threads
+    plain = replace(model, rarity=0.0).represent(coded, *form)
     coded.release()
     places = spread_rows(ranked, place_rows(ranked, n))
     pairs = plain[np.repeat(np.arange(n), k)].multiply(plain[near.ravel()])
@@ -243,18 +244,6 @@ def describe_rows(
             for cell, column in zip(cells, columns, strict=True)
         ],
     }
-
-
-def _represent_without_rarity(
-    kernel: ProximityKernel, coded: CodedTable, matrix: sp.csr_array
-) -> sp.csr_array:
-    """Represent rows without rarity, so that agreement in a feature is from 0 to 1."""
-    if not kernel.model_.rarity:
-        return matrix
-    coded.release()  # discard the representation with rarity, which the table caches
-    plain = replace(kernel.model_, rarity=0.0)
-    n_threads = count_threads(kernel.n_jobs)
-    return plain.represent(coded, kernel.dtype, kernel.normalize, n_threads)
 
 
 def _find_nearest(
