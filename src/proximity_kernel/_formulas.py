@@ -51,37 +51,21 @@ Values = Sequence[NDArray[Any]] | _Floats
 
 @dataclass(frozen=True)
 class Formula:
-    """A number as a function of other numbers.
+    """A number: ``constant + sum of slope * (source - center)`` of other numbers."""
 
-    Attributes
-    ----------
-    feature : int
-        The feature that is predicted.
-    sources : tuple of int
-        The features it is predicted from, at most three.
-    logarithmic : bool
-        Whether logarithms are predicted from logarithms.
-    centers, slopes : tuple of float
-        The prediction is ``constant + sum of slope * (source - center)``.
-    constant : float
-    low, high : float
-        The range of the central 80 % of the residuals.
-    units : tuple of float
-        The units of the distance below and above this range.
-    step : float
-        Between rounded numbers, if the formula is exact without rounding; else 0. A
-        number that would have to be between two steps is not the wrong one.
-    """
-
-    feature: int
-    sources: tuple[int, ...]
-    logarithmic: bool
+    feature: int  # the feature that is predicted
+    sources: tuple[int, ...]  # the features it is predicted from, at most three
+    logarithmic: bool  # whether logarithms are predicted from logarithms
     centers: tuple[float, ...]
     slopes: tuple[float, ...]
     constant: float
+    # The range of the central 80 % of the residuals, and the units of the distance
+    # below and above this range.
     low: float = 0.0
     high: float = 0.0
     units: tuple[float, float] = (1.0, 1.0)
+    # Between rounded numbers, if the formula is exact without rounding; else 0. If it
+    # gives a number between two steps, this number is not the wrong one.
     step: float = 0.0
 
     def predict(self, values: Values) -> _Floats:
@@ -127,20 +111,10 @@ class Formula:
 def learn_formulas(
     sample: NumberSample, features: NDArray[np.int64], measured: NDArray[np.bool_]
 ) -> tuple[Formula, ...]:
-    """Find the numbers that other numbers determine.
+    """Find the numbers that other numbers determine: at most one formula for each.
 
-    Parameters
-    ----------
-    sample : NumberSample
-    features : ndarray of shape (n_numbers,)
-        The feature of each column of ``sample.values``.
-    measured : ndarray of shape (n_features,), bool
-        Whether a feature has tails; others are not searched.
-
-    Returns
-    -------
-    tuple of Formula
-        At most one for each feature.
+    `features` has the feature of each column of ``sample.values``. A feature is
+    searched only if it has tails (`measured`).
     """
     some = np.flatnonzero(measured[features])
     if not 1 < len(some) <= _MOST_NUMBERS or len(sample.values) < _FEWEST_ROWS:

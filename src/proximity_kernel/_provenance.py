@@ -16,35 +16,18 @@ MOST_COLUMNS = 3
 """Maximum number of features that are listed for a cell."""
 _ROOM = 1 << 22  # numbers in memory at a time
 _ROUNDING = 1e-12
-_CELL = np.dtype(
-    [
-        ("row", "i8"),
-        ("feature", "i8"),
-        ("level", "U12"),
-        ("observed", "i8"),
-        ("support", "i8"),
-        ("certainty", "f8"),
-        ("columns", "i8", (MOST_COLUMNS,)),
-        ("moved", "f8", (MOST_COLUMNS,)),
-        ("feature_name", "O"),
-        ("column_names", "O", (MOST_COLUMNS,)),
-    ]
-)
+_CELL = np.dtype([
+    ("row", "i8"), ("feature", "i8"), ("level", "U12"), ("observed", "i8"),
+    ("support", "i8"), ("certainty", "f8"), ("columns", "i8", (MOST_COLUMNS,)),
+    ("moved", "f8", (MOST_COLUMNS,)), ("feature_name", "O"),
+    ("column_names", "O", (MOST_COLUMNS,)),
+])  # fmt: skip
 
 
 def list_cells(model: Model, coded: CodedTable, n_threads: int) -> NDArray[np.void]:
     """List every missing cell of a table with the provenance of its estimate.
 
-    Parameters
-    ----------
-    model : Model
-    coded : CodedTable
-    n_threads : int
-
-    Returns
-    -------
-    structured ndarray of shape (n_missing,), row after row
-        With the fields of `ProximityKernel.provenance`.
+    Row after row, with the fields of `ProximityKernel.provenance`.
     """
     coded = coded.take(slice(None))
     has_bins = model.n_bins > 0
@@ -92,22 +75,10 @@ def _find_movers(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """Rank the other cells of rows by how much they change the estimate of feature j.
 
-    Parameters
-    ----------
-    matcher : Pairwise
-    rows : ndarray of shape (n, n_features)
-        Codes of rows in which j is missing.
-    j : int
-
-    Returns
-    -------
-    columns : ndarray of shape (n, MOST_COLUMNS), int64
-        Features, padded with -1. A cell that decides comes first.
-    moved : ndarray of shape (n, MOST_COLUMNS)
-        Total variation distance between the estimates with and without the cell.
-    support : ndarray of shape (n,), int64
-        Number of fitted rows in which the deciding code came with its bin; 0 if no cell
-        decides.
+    Returns arrays for `rows`, the codes of rows in which j is missing: the features,
+    padded with -1, a cell that decides first; the total variation distance between the
+    estimates with and without each; both of shape (n, MOST_COLUMNS); and the number of
+    fitted rows in which the deciding code came with its bin, 0 if no cell decides.
     """
     columns = np.full((len(rows), MOST_COLUMNS), -1)
     far = np.zeros((len(rows), MOST_COLUMNS))
@@ -146,23 +117,11 @@ def _apply_deciders(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Apply the codes that decide to the estimates with and without each source.
 
-    Parameters
-    ----------
-    matcher : Pairwise
-    places : ndarray of shape (n, n_features), int64
-        The places of the codes in the evidence; -1 for none.
-    j : int
-    sources : ndarray of shape (n_sources,), int64
-    shares : ndarray of shape (n, 1 + n_sources, n_bins)
-        Estimates from all cells, then without the cell of each source; changed in
-        place.
-
-    Returns
-    -------
-    decider : ndarray of shape (n,), int64
-        Index of the source whose code decides; without meaning if no code decides.
-    support : ndarray of shape (n,), int64
-        Number of fitted rows with this code and its bin; 0 if no code decides.
+    `places` (n, n_features) has the places of the codes in the evidence, -1 for none.
+    `shares` (n, 1 + n_sources, n_bins) has the estimates from all cells, then without
+    the cell of each source; it is changed in place. Returns the index of the source
+    whose code decides, and the number of fitted rows with this code and its bin, 0 if
+    no code decides.
     """
     deciders, n = matcher.deciders, len(places)
     at_row = np.arange(n)
@@ -196,17 +155,8 @@ def _find_evidence(
 ) -> NDArray[np.float64]:
     """Look up the weighted evidence of each source's code for the bins of feature j.
 
-    Parameters
-    ----------
-    matcher : Pairwise
-    places : ndarray of shape (n, n_sources), int64
-        The places of the codes in the evidence; -1 for none.
-    j : int
-
-    Returns
-    -------
-    ndarray of shape (n, n_sources, n_bins)
-        0 where a code has no evidence.
+    `places` (n, n_sources) has the places of the codes in the evidence; -1 for none.
+    Where a code has no evidence, the result (n, n_sources, n_bins) is 0.
     """
     e = matcher.evidence
     entries = slice(e.source_start[j], e.source_start[j + 1])

@@ -94,22 +94,13 @@ _Ints = NDArray[np.int64]
 class Tails:
     """The tails of the numeric columns of a table: ends, units and extreme quantiles.
 
-    Attributes
-    ----------
-    ends : ndarray of shape (n_features, 2), float64
-        The ends of the central 80 % of each column; NaN if it has no tails.
-    units : ndarray of shape (n_features, 2), float64
-        The unit of the lower and of the upper tail.
-    marks : ndarray of shape (n_features, 2, n_marks), float64
-        The quantiles `MARKS`, from the lower and from the upper end.
-    formulas : tuple of Formula
-        The numbers that other numbers determine.
+    Arrays of shape (n_features, 2, ...): of the lower and of the upper tail.
     """
 
-    ends: _Floats
+    ends: _Floats  # of the central 80 % of a column; NaN if it has no tails
     units: _Floats
-    marks: _Floats
-    formulas: tuple[Formula, ...] = ()
+    marks: _Floats  # the quantiles `MARKS`, counted from this end
+    formulas: tuple[Formula, ...] = ()  # the numbers that other numbers determine
 
     @property
     def measured(self) -> NDArray[np.bool_]:
@@ -170,19 +161,8 @@ def learn_tails(columns: Sequence[Column], copies: NDArray[Any] | None = None) -
 
 
 def learn_sorted_tails(columns: Iterable[SortedValues | None]) -> Tails:
-    """Learn the ends, units and marks of tails from sorted values.
+    """Learn the ends, units and marks of tails; None is a column without tails.
 
-    Parameters
-    ----------
-    columns : iterable of ValueCounts, SortedColumn or None
-        None for a column that cannot have tails.
-
-    Returns
-    -------
-    Tails
-
-    Examples
-    --------
     >>> tails = learn_sorted_tails([count_values(np.arange(101.0)), None])
     >>> tails.ends[0].tolist(), (tails.units[0] * np.log(2)).tolist()
     ([10.0, 90.0], [6.0, 6.0])
@@ -220,10 +200,8 @@ def _learn_tail(
         lower = low - values.at([(first - 1) // 2])[0] if first else None
         upper = values.at([(last + n) // 2])[0] - high if last < n else None
         usual = (high - low) or (most - least)
-        units = [
-            _choose_unit(lower, first, usual),
-            _choose_unit(upper, n - last, usual),
-        ]
+        beyond = (lower, first), (upper, n - last)
+        units = [_choose_unit(*own, usual) for own in beyond]
     if not np.isfinite(units).all():  # near the limits of float64
         return nan
     places = [-(-n * mark // 1000) - 1 for mark in MARKS]
@@ -256,27 +234,13 @@ def _mark_known(counts: PairCounts, layout: Evidence) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Judge:
-    """The pairwise rule, laid out to estimate observed cells by leave-one-out.
+    """The pairwise rule, laid out to estimate observed cells by leave-one-out."""
 
-    Attributes
-    ----------
-    evidence : Evidence
-        The layout of the evidence.
-    told, taken : ndarray, float64
-        The values of the evidence times their weights, and the change of each such
-        product if one row with that pair of codes is left out.
-    logs : ndarray of shape (total bins,), float64
-        Logarithms of the priors.
-    unseen : ndarray of shape (n_features,), float64
-        The surprise of a category or bin that no fitted row has.
-    decisions : Decisions
-    """
-
-    evidence: Evidence
-    told: _Floats
-    taken: _Floats
-    logs: _Floats
-    unseen: _Floats
+    evidence: Evidence  # the layout of the evidence
+    told: _Floats  # the values of the evidence times their weights
+    taken: _Floats  # their change if one row with that pair of codes is left out
+    logs: _Floats  # of the priors, shape (total bins,)
+    unseen: _Floats  # surprise of what no fitted row has, shape (n_features,)
     decisions: Deciders
 
     @classmethod
@@ -313,22 +277,11 @@ class Judge:
         return np.empty((2, n_features), np.int64), np.empty((2, room))
 
     def explain(self, row: NDArray[Any], j: int) -> tuple[_Floats, _Floats, int]:
-        """Estimate one cell of a coded row, and list the evidence of each other cell.
+        """Estimate cell j of a coded row, and list the evidence of each other cell.
 
-        Parameters
-        ----------
-        row : ndarray of shape (n_features,)
-        j : int
-            Feature of the cell.
-
-        Returns
-        -------
-        shares : ndarray of shape (n_bins,)
-            The distribution of the cell.
-        told : ndarray of shape (n_features, n_bins)
-            What each other cell adds to the logarithms of the shares.
-        decided : int
-            The bin that another cell decides for, or -1.
+        Returns the distribution of the cell; what each other cell adds to its
+        logarithms, of shape (n_features, n_bins); and the bin that another cell decides
+        for, or -1.
         """
         e = self.evidence
         start, n_bins = int(e.offsets[j]), int(e.n_bins[j])
@@ -387,19 +340,9 @@ def _broadcast_weights(rule: Pairwise) -> _Floats:
 
 
 def score_cells(coded: CodedTable, tails: Tails, n_threads: int) -> _Floats:
-    """Score every cell of coded rows.
+    """Score every cell of coded rows: shape (n_samples, n_features).
 
-    Parameters
-    ----------
-    coded : CodedTable
-        With its columns and its model.
-    tails : Tails
-    n_threads : int
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features)
-        0 for a cell that is missing or hardly more surprising than expected.
+    0 is a cell that is missing or hardly more surprising than expected.
     """
     shape = len(coded), coded.bins.shape[1]
     check_memory(8 * shape[0] * shape[1], "The scores of the cells")
@@ -449,19 +392,9 @@ def measure_toward(
 ) -> _Floats:
     """Measure how far numbers lie from the center of their bin toward the next center.
 
-    Parameters
-    ----------
-    centers : ndarray of shape (n_bins,)
-    values, codes : ndarray of shape (n_rows,)
+    As a share of the distance of the two centers, at most 0.5; negative toward the
+    lower center. 0 for missing cells and numbers beyond the outer centers.
 
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        As a share of the distance of the two centers, at most 0.5; negative toward the
-        lower center. 0 for missing cells and numbers beyond the outer centers.
-
-    Examples
-    --------
     >>> centers, codes = np.array([0.0, 10.0, 30.0]), np.array([0, 1, 1, 2])
     >>> measure_toward(centers, np.array([4.0, 8.0, 15.0, 99.0]), codes).tolist()
     [0.4, -0.2, 0.25, 0.0]
@@ -506,19 +439,8 @@ def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> tuple[float,
     If more than `MOST_OUTLIERS` of the fitted rows exceed it, the limit is what this
     share of them exceeds, but at most what `FALSE_ALARMS` would in an exponential
     distribution with their quartiles: errors in many rows do not raise it further.
-
-    Parameters
-    ----------
-    sample : CodedTable
-        Fitted rows with their counts.
-    tails : Tails
-    n_threads : int
-
-    Returns
-    -------
-    float
-    bool
-        Whether it is that of the simulated rows.
+    Also returns whether the limit is that of the simulated rows. The sample has fitted
+    rows with their counts.
     """
     model: Model = sample.model
     judge, n_rows = Judge.of_model(model), len(sample.bins)
@@ -542,8 +464,7 @@ def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> tuple[float,
     run_pieces(draw_some, len(at), _PIECE, n_threads)
     weights = sample.counts[at]
     limit = _find_upper(scores[0], weights, FALSE_ALARMS)
-    own = scores[1, :n_rows], weights[:n_rows]
-    shares = MOST_OUTLIERS, 0.25, 0.5
+    own, shares = (scores[1, :n_rows], weights[:n_rows]), (MOST_OUTLIERS, 0.25, 0.5)
     high, upper, middle = (_find_upper(*own, share) for share in shares)
     far = middle + (upper - middle) * np.log(0.5 / FALSE_ALARMS) / np.log(2)
     of_rows = min(high, float(far))
@@ -561,10 +482,7 @@ def _find_upper(scores: _Floats, weights: NDArray[Any], share: float) -> float:
 def _compute_bin_shares(model: Model, tails: Tails) -> tuple[_Floats, _Floats]:
     """Compute the share of a column's values below each bin, and in each bin.
 
-    Returns
-    -------
-    before, width : ndarray of shape (total bins,), float64
-        Both are 0 for the bins of a column without tails.
+    Both of shape (total bins,), and 0 for the bins of a column without tails.
     """
     before, width = [], []
     for j, (totals, bins) in enumerate(

@@ -24,6 +24,7 @@ from ._bins import format_moment
 from ._model import Model
 from ._provenance import list_cells
 from ._shared.wording import (
+    counted,
     fold_rows,
     listed,
     note_about,
@@ -88,19 +89,15 @@ class Cell:
             value = "" if self.value is None else self.value
             shown = write_plain(value) if isinstance(value, float) else str(value)
             return self.bin if shown in ("", self.bin) else f"{shown} ({self.bin})"
-        likely = [
-            f"{name} ({write_share(share)})"
-            for name, share in self.assumed[:_MOST_SHARES]
-        ]
-        more = ", ..." if len(self.assumed) > _MOST_SHARES else ""
-        rows = "row" if self.support == 1 else "rows"
-        basis = f"{self.level}, {self.support:,} {rows}"
+        likely = [f"{bin_} ({write_share(share)})" for bin_, share in self.assumed]
+        likely[_MOST_SHARES:] = ["..."] if len(likely) > _MOST_SHARES else []
+        basis = f"{self.level}, {counted(self.support, 'row')}"
         moved = [
-            f"{name} {write_share(far)}" for name, far in self.moved_by if far >= _LEAST
+            f"{by} {write_share(far)}" for by, far in self.moved_by if far >= _LEAST
         ]
         if moved:
             basis = f"by {', '.join(moved)}"
-        return f"? {', '.join(likely)}{more} [{basis}]"
+        return f"? {', '.join(likely)} [{basis}]"
 
 
 @dataclass(frozen=True)
@@ -167,19 +164,13 @@ class Explanation(Tabular):
 
     def _list_columns(self) -> dict[str, list[Any]]:
         """List agreement, contribution and both cells of every feature."""
-        records = [
-            {
-                "feature": feature.name,
-                "contribution": feature.contribution,
-                "agreement": feature.agreement,
-                "alike": feature.alike,
-                "shared": feature.shared,
-                **_flatten_cell(feature.a, "a"),
-                **_flatten_cell(feature.b, "b"),
-            }
-            for feature in self.features
-        ]
-        return {name: [one[name] for one in records] for name in records[0]}
+        names = ("contribution", "agreement", "alike", "shared")
+        return {
+            "feature": [one.name for one in self.features],
+            **{name: [getattr(one, name) for one in self.features] for name in names},
+            **_list_cells([one.a for one in self.features], "a"),
+            **_list_cells([one.b for one in self.features], "b"),
+        }
 
     def _show(self) -> tuple[str, dict[str, list[Any]]]:
         """Return the similarity, and the features by their contributions."""
@@ -243,7 +234,7 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
     if of_query or is_limited(kernel, model):
         total = min(total, 1.0)
     shared = _share_cells(model, left, right)
-    counted = np.where(model.scales > 0, weighted, agreements)
+    rarities = np.where(model.scales > 0, weighted, agreements)
     features = tuple(
         Feature(
             column.name,
@@ -253,7 +244,7 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
             a=left.show(j, right),
             b=right.show(j, left),
             shared=shared[j],
-            weight=float(counted[j] / agreements[j]) if agreements[j] else 1.0,
+            weight=float(rarities[j] / agreements[j]) if agreements[j] else 1.0,
         )
         for j, column in enumerate(model.types)
     )
@@ -270,11 +261,10 @@ def _compute_divisor(
 ) -> float:
     """Compute the divisor that makes the sum over the features a similarity."""
     model, power = kernel.model_, float(kernel.normalize)
-    divisor = float(model.n_counted or 1)
-    if power:
-        for row in (left, right):
-            square = float(row.matrix.power(2).sum()) / (model.n_counted or 1)
-            divisor *= (square or 1.0) ** (power / 2)
+    divisor = n_counted = float(model.n_counted or 1)
+    for row in (left, right) if power else ():
+        square = float(row.matrix.power(2).sum()) / n_counted
+        divisor *= (square or 1.0) ** (power / 2)
     if of_query:
         full = model.full_score(0.0)
         divisor *= float(full.of(left.matrix)[0] / full.n_features) ** (1 - power)
@@ -353,6 +343,7 @@ def _make_cell(
         where = names[int(share.argmax())] if share.any() else UNKNOWN
         return Cell(value, where, value is None)
     order = np.argsort(-share, kind="stable")
+    movers = zip(estimate["columns"], estimate["moved"], strict=True)
     return Cell(
         None,
         "",
@@ -361,24 +352,19 @@ def _make_cell(
         level=str(estimate["level"]),
         observed=int(estimate["observed"]),
         support=int(estimate["support"]),
-        moved_by=tuple(
-            (features[j], float(far))
-            for j, far in zip(estimate["columns"], estimate["moved"], strict=True)
-            if j >= 0
-        ),
+        moved_by=tuple((features[j], float(far)) for j, far in movers if j >= 0),
     )
 
 
 def _classify_likeness(j: int, agreement: float, left: _Row, right: _Row) -> Alike:
     """Classify how alike two rows are in feature j, as `Feature.alike`."""
-    if left.cells[j].assumed or right.cells[j].assumed:
+    a, b = left.cells[j], right.cells[j]
+    if a.assumed or b.assumed:
         return "perhaps"
-    a, b = left.shares[j], right.shares[j]
-    if not a.any() or not b.any():
+    if not left.shares[j].any() or not right.shares[j].any():
         return "unknown"
     if agreement > _SAME:
-        equal = left.cells[j].value == right.cells[j].value
-        return "same" if equal else "same range"
+        return "same" if a.value == b.value else "same range"
     return "close" if agreement else "different"
 
 
@@ -422,8 +408,10 @@ def _order_cells(model: Model, row: Mapping[Any, Any], which: str) -> list[Any]:
             found = suggest(strange[0], missing)
             wrong.append(f"has {listed(strange, 3)}, which was not seen at fit{found}")
         end = "" if wrong[-1].endswith("?") else "."
-        said = f"{which} {'; it '.join(wrong)}{end}"
-        raise ValueError(f"{said} Give every column; a missing cell is None.")
+        raise ValueError(
+            f"{which} {'; it '.join(wrong)}{end} Give every column; a missing cell is "
+            "None."
+        )
     return [row[name] for name in names]
 
 
@@ -443,14 +431,12 @@ def _read_value(column: Column) -> Any:
     return float(value)
 
 
-def _flatten_cell(cell: Cell, which: str) -> dict[str, Any]:
-    """Make the entries of a record for one cell; `which` names its row, "a" or "b"."""
-    parts = {
-        "bin": cell.bin,
-        "missing": cell.missing,
-        "assumed": ", ".join(f"{name} {share:.3f}" for name, share in cell.assumed),
-        "level": cell.level,
-        "support": cell.support,
-        "moved_by": ", ".join(f"{name} {far:.3f}" for name, far in cell.moved_by),
-    }
-    return {which: cell.value} | {f"{key}_{which}": one for key, one in parts.items()}
+def _list_cells(cells: list[Cell], which: str) -> dict[str, list[Any]]:
+    """Make columns of a frame for the cells of one row; `which` is "a" or "b"."""
+    columns: dict[str, list[Any]] = {which: [cell.value for cell in cells]}
+    for name in ("bin", "missing", "assumed", "level", "support", "moved_by"):
+        own = [getattr(cell, name) for cell in cells]
+        if name in ("assumed", "moved_by"):
+            own = [", ".join(f"{key} {part:.3f}" for key, part in one) for one in own]
+        columns[f"{name}_{which}"] = own
+    return columns

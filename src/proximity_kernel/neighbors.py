@@ -546,18 +546,8 @@ def fit_search_kernel(
 ) -> tuple[ProximityKernel, CodedTable]:
     """Fit the default kernel of neighbors to typed columns, with options of a kernel.
 
-    Parameters
-    ----------
-    kernel : ProximityKernel
-        With default bins and the pairwise rule. Its `n_bins` is replaced, and its
-        `rarity` if that is 0; its other options are used.
-    columns : tuple of Column
-
-    Returns
-    -------
-    ProximityKernel
-        Fitted.
-    CodedTable
+    Which has default bins and the pairwise rule: its `n_bins` is replaced, and its
+    `rarity` if that is 0. Also returns the coded table.
     """
     default = ProximityNeighbors().__default_kernel__()
     copy = copy_kernel(kernel, None)

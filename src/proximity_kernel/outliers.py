@@ -8,7 +8,7 @@ reasons for a row are its cells with the highest scores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -27,26 +27,15 @@ from ._bin_summary import (
     merge_values,
     summarize_values,
 )
-from ._bins import (
-    BinNames,
-    ValueCounts,
-    count_values,
-    format_moment,
-    format_numbers,
-)
+from ._bins import BinNames, ValueCounts, count_values, format_moment, format_numbers
 from ._coded import CodedTable
 from ._formulas import FAR, Formula, learn_formulas, pack_formulas, unpack_formulas
-from ._model import Model, fit_model
+from ._model import fit_model
 from ._number_model import NumberSample, list_numbers, merge_samples, sample_numbers
 from ._pairwise import Pairwise
 from ._row_summary import RowSummary
 from ._saving import State, check
-from ._shared.options import (
-    check_count,
-    draw_seed,
-    is_number,
-    resolve_options,
-)
+from ._shared.options import check_count, draw_seed, is_number, resolve_options
 from ._shared.sklearn_bases import (
     OutlierDetector,
     TableT,
@@ -70,7 +59,7 @@ from ._surprise import (
     score_rows,
     take_sample,
 )
-from ._table.columns import Column, ColumnType
+from ._table.columns import Column
 from ._table.filling import make_table
 from ._table.records import Records, find_library
 from ._table.tables import collect_table
@@ -291,30 +280,19 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         kernel = copy_kernel(self.kernel, self.n_jobs, self.__default_kernel__())
         check_rule(kernel)
         rows, columns = fit_to_batches(kernel, read)
-        threads = resolve_options(kernel).n_threads
+        threads, model = resolve_options(kernel).n_threads, kernel.model_
+
+        def read_coded() -> Iterator[CodedTable]:
+            for batch in map(collect_table, read()):
+                if not has_no_rows(batch):
+                    yield model.code(batch, threads)
 
         def collect_scores(tails: Tails) -> Any:
-            model = kernel.model_
-            return merge_all(
-                (
-                    summarize_values(
-                        score_rows(model.code(batch, threads), tails, threads)
-                    )
-                    for batch in map(collect_table, read())
-                    if not has_no_rows(batch)
-                ),
-                merge_values,
-            )
+            scores = (score_rows(coded, tails, threads) for coded in read_coded())
+            return merge_all(map(summarize_values, scores), merge_values)
 
-        model = kernel.model_
-        sample = merge_all(
-            (
-                sample_numbers(model, model.code(batch, threads), threads)
-                for batch in map(collect_table, read())
-                if not has_no_rows(batch)
-            ),
-            merge_samples,
-        )
+        samples = (sample_numbers(model, coded, threads) for coded in read_coded())
+        sample = merge_all(samples, merge_samples)
         self.__learn_summaries__(kernel, rows, columns, sample, collect_scores)
         return self
 
@@ -331,57 +309,69 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         `collect_scores` summarizes the scores of all rows; it is called if
         `contamination` is a number.
         """
-        tails = _learn_tails_from_summary(columns, kernel.model_.types)
-        tails = _learn_formulas(tails, kernel.model_, sample)
-        if self.contamination == _AUTO:
-            kept = take_sample(kernel.model_, rows.rows, rows.counts)
-            threads = resolve_options(kernel).n_threads
-            limit, of_model = find_limit(kept, tails, threads)
-        else:
-            of_model = False
-            limit = _find_upper_quantile(
-                list_value_counts(collect_scores(tails)), self.contamination
-            )
-        self._set_fitted(kernel, tails, limit, of_model)
+        model = kernel.model_
+        values = [
+            None
+            if isinstance(column.distribution, Labels) or not has_tails(kind)
+            else list_value_counts(column.distribution)
+            for column, kind in zip(columns.columns, model.types, strict=True)
+        ]
+        self._set_fitted(
+            kernel,
+            learn_sorted_tails(values),
+            sample,
+            lambda: take_sample(model, rows.rows, rows.counts),
+            lambda tails: list_value_counts(collect_scores(tails)),
+        )
 
     def _learn(
         self, kernel: ProximityKernel, coded: CodedTable, sample_weight: Any
     ) -> None:
         """Learn tails and the threshold from the coded rows of the fitted table."""
         check_rule(kernel)
-        threads, copies, of_model = resolve_options(kernel).n_threads, None, False
+        threads, copies = resolve_options(kernel).n_threads, None
         if sample_weight is not None:
             copies = weights_to_counts(sample_weight, len(coded))
-        tails = _learn_formulas(
-            learn_tails(coded.columns, copies),
-            kernel.model_,
-            sample_numbers(kernel.model_, coded, threads, copies),
-        )
-        if self.contamination == _AUTO:
-            seed = draw_seed(kernel.random_state)
-            kept = sample_fitted(coded, seed, threads, copies)
-            limit, of_model = find_limit(kept, tails, threads)
-        else:
+
+        def take_rows() -> CodedTable:
+            return sample_fitted(coded, draw_seed(kernel.random_state), threads, copies)
+
+        def count_scores(tails: Tails) -> ValueCounts:
             scores = score_rows(coded, tails, threads)
-            some = slice(None) if copies is None else copies > 0
-            weights = None if copies is None else copies[some]
-            limit = _find_upper_quantile(
-                count_values(scores[some], weights), self.contamination
-            )
-        self._set_fitted(kernel, tails, limit, of_model)
+            if copies is None:
+                return count_values(scores)
+            return count_values(scores[copies > 0], copies[copies > 0])
+
+        tails = learn_tails(coded.columns, copies)
+        sample = sample_numbers(kernel.model_, coded, threads, copies)
+        self._set_fitted(kernel, tails, sample, take_rows, count_scores)
 
     def _set_fitted(
-        self, kernel: ProximityKernel, tails: Tails, limit: float, of_model: bool
+        self,
+        kernel: ProximityKernel,
+        tails: Tails,
+        numbers: NumberSample | None,
+        take_rows: Callable[[], CodedTable],
+        count_scores: Callable[[Tails], ValueCounts],
     ) -> None:
-        """Set the fitted attributes; the cell scores of an outlier exceed `limit`."""
-        take_kernel(self, kernel)
-        self._tails = tails
-        self.offset_ = -limit
-        self.expected_false_alarms_: float | None = None
+        """Find formulas and the threshold, and set the fitted attributes.
+
+        "auto" needs a sample of the fitted rows, a share needs the scores of all rows.
+        """
+        model, false_alarms = kernel.model_, None
+        if numbers is not None:
+            found = learn_formulas(numbers, list_numbers(model), tails.measured)
+            tails = replace(tails, formulas=found)
         if self.contamination == _AUTO:
-            self.offset_ = -limit - _ROUNDING
-        if of_model:
-            self.expected_false_alarms_ = FALSE_ALARMS * kernel.model_.n_samples
+            threads = resolve_options(kernel).n_threads
+            limit, of_model = find_limit(take_rows(), tails, threads)
+            limit += _ROUNDING
+            false_alarms = FALSE_ALARMS * model.n_samples if of_model else None
+        else:
+            limit = _find_upper_quantile(count_scores(tails), self.contamination)
+        take_kernel(self, kernel)
+        self._tails, self.offset_ = tails, -limit
+        self.expected_false_alarms_: float | None = false_alarms
 
     @of_one_fit
     def score_samples(self, X: Any) -> NDArray[np.float64]:
@@ -487,9 +477,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         cells = score_cells(coded, self._tails, self._threads)
         others = coded if among is None else self._code(among)
         writer = _Writer(coded, self._tails, others)
-        found = (
-            list(islice(writer.write_row(i, own), most)) for i, own in enumerate(cells)
-        )
+        found = [writer.write_row(i, own, most) for i, own in enumerate(cells)]
         names = ["row", *Reason.__dataclass_fields__, "reason"]
         return Records(found, find_library(X), names, text="reason")
 
@@ -497,10 +485,9 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         tails = self._tails
         arrays = {"ends": tails.ends, "units": tails.units}
         arrays["marks"] = tails.marks.reshape(len(tails.ends), -1)
-        expected = self.expected_false_alarms_
         values: dict[str, Any] = {
             "offset": float(self.offset_),
-            "expected_false_alarms": expected,
+            "expected_false_alarms": self.expected_false_alarms_,
             "formulas": pack_formulas(tails.formulas),
         }
         return pack_with_kernel(self.kernel_, State(values, arrays))
@@ -543,17 +530,8 @@ def check_rule(kernel: ProximityKernel) -> None:
 def fit_like(kernel: ProximityKernel, columns: tuple[Column, ...]) -> Any:
     """Fit `ProximityOutliers` to typed columns, with the options of a kernel.
 
-    Parameters
-    ----------
-    kernel : ProximityKernel
-        Its options are used, but `n_bins` is 8 unless it is a number or numbers, and
-        `matching` is "pairwise".
-    columns : tuple of Column
-
-    Returns
-    -------
-    ProximityOutliers
-    CodedTable
+    But `n_bins` is 8 unless it is a number or numbers, and `matching` is "pairwise".
+    Also returns the coded table.
     """
     copy = copy_kernel(kernel, None).set_params(matching="pairwise")
     if copy.n_bins is None or isinstance(copy.n_bins, str):
@@ -573,15 +551,7 @@ def _find_half(shares: NDArray[np.float64], own: int) -> list[int]:
 
 
 class _Writer:
-    """Writes the reasons for unusual cells.
-
-    Parameters
-    ----------
-    coded : CodedTable
-    tails : Tails
-    among : CodedTable
-        Rows in which expectations are checked.
-    """
+    """Writes the reasons for unusual cells; expectations are checked in `among`."""
 
     def __init__(self, coded: CodedTable, tails: Tails, among: CodedTable) -> None:
         self._coded, self._tails, self._among = coded, tails, among
@@ -589,12 +559,12 @@ class _Writer:
         self._judge = Judge.of_model(coded.model)
         self._names: list[BinNames] = coded.model.bin_names
 
-    def write_row(self, i: int, scores: _Floats) -> Iterator[Reason]:
-        """Yield the reasons for the unusual cells of row i, highest score first."""
-        for j in np.argsort(-scores, kind="stable").tolist():
-            reason = self._write(i, j, float(scores[j])) if scores[j] > 0 else None
-            if reason is not None:
-                yield reason
+    def write_row(self, i: int, scores: _Floats, most: int) -> list[Reason]:
+        """List at most so many reasons for row i, the highest score first."""
+        order = np.argsort(-scores, kind="stable")
+        unusual = order[scores[order] > 0].tolist()
+        reasons = (self._write(i, j, float(scores[j])) for j in unusual)
+        return list(islice((one for one in reasons if one is not None), most))
 
     def _write(self, i: int, j: int, score: float) -> Reason | None:
         """Describe why the cell of feature j in row i is unusual.
@@ -665,10 +635,7 @@ class _Writer:
     def _find_expected(
         self, j: int, own: int, known: _Floats, kept: _Floats
     ) -> list[int]:
-        """Find the bins to name as expected; none if bin `own` or rare bins are likely.
-
-        `known` and `kept` are results of `_keep_frequent_bins`.
-        """
+        """Find the bins to name as expected, from `_keep_frequent_bins`; often none."""
         n_ordered, is_number = self._names[j].n_ordered, self._tails.measured[j]
         likely = _find_likely(known, n_ordered)
         if own not in likely and kept.sum() >= _LIKELY:
@@ -706,10 +673,8 @@ class _Writer:
         At least five other rows must have the values of all features `given`, or of the
         first, and most of these rows the bin of the cell.
         """
-        agree = False
-        if own >= self._coded.model.bins[j].n_bins:
-            given = []
-        for n in range(1, len(given) + 1):
+        agree, is_bin = False, own < self._coded.model.bins[j].n_bins
+        for n in range(1, 1 + len(given) * is_bin):
             codes = self._list_codes(i, j, own, given[:n])
             if len(codes) < FEWEST_ROWS:
                 break
@@ -717,20 +682,14 @@ class _Writer:
         return agree
 
     def _is_contradicted(
-        self,
-        i: int,
-        j: int,
-        own: int,
-        likely: list[int],
-        given: list[int],
+        self, i: int, j: int, own: int, likely: list[int], given: list[int],
         prior: float,
-    ) -> bool:
+    ) -> bool:  # fmt: skip
         """Whether most other rows with the cells `given` have none of the likely bins.
 
-        Or whether these bins are no more common there than in the column, where they
-        have the share `prior`. Rows with the same bins and those with the nearest
-        values are asked, if there are three, and those with the very same values, if
-        there are five.
+        Or whether these bins are no more common there than in the column (`prior`).
+        Rows with the same bins and those with the nearest values are asked, if there
+        are three, and those with the very same values, if there are five.
         """
         same = self._list_codes(i, j, own, given)
         # The nearest of few rows are not near.
@@ -791,17 +750,8 @@ class _Writer:
 
         At least five other rows must have a bin, unless it is `decided`, the bin that
         another cell decides for. For an observed cell, the bin of missing cells is kept
-        only if it has at least 80 % of the probability.
-
-        Returns
-        -------
-        prior : ndarray of shape (n_bins,)
-            Shares of the bins in the column.
-        known : ndarray of shape (n_bins,)
-            Probabilities of the cell's bins, without a bin of missing cells that is not
-            kept.
-        kept : ndarray of shape (n_bins,)
-            The same with 0 for rare bins.
+        only if it has at least 80 % of the probability. Returns the shares of the bins
+        in the column, and their probabilities before and after rare bins are set to 0.
         """
         model, bins = self._coded.model, np.arange(len(shares))
         totals = model.totals_by_feature[j].astype(np.float64)
@@ -819,8 +769,7 @@ class _Writer:
         """Name the expected bins of feature j: at most three ranges or categories."""
         names = self._names[j]
         if names.n_ordered and likely[-1] < names.n_ordered:
-            clipped = self._name_clipped_range(j, likely[0], likely[-1])
-            if clipped:
+            if clipped := self._name_clipped_range(j, likely[0], likely[-1]):
                 return clipped
             ends = np.flatnonzero(np.diff(likely) > 1) + 1  # of adjacent bins
             named = [
@@ -867,12 +816,10 @@ class _Writer:
         column = self._coded.columns[j]
         if low == high:
             return _write_number(low, column)
-        ends = format_numbers([low, high], column.type.family, 0.0)
-        return " to ".join(ends)
+        return " to ".join(format_numbers([low, high], column.type.family, 0.0))
 
     def _write_value(self, i: int, j: int) -> str:
-        column = self._coded.columns[j]
-        value = column.values[i]
+        column, value = self._coded.columns[j], self._coded.columns[j].values[i]
         if not column.observed[i]:
             return "missing"
         if column.type.kind == "categorical":
@@ -895,16 +842,7 @@ def _raise_odds(
 ) -> NDArray[np.float64]:
     """Compute by how much each cell alone raises the log odds of the bins `likely`.
 
-    Parameters
-    ----------
-    prior : ndarray of shape (n_bins,)
-    told : ndarray of shape (n_features, n_bins)
-        What each cell adds to the logarithms of the shares.
-    likely : list of int
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
+    `told`, of shape (n_features, n_bins), is what each cell adds to the log shares.
     """
     shares = np.vstack([prior, prior * np.exp(told)])
     inside = shares[:, likely].sum(axis=1)
@@ -937,29 +875,6 @@ def _find_upper_quantile(ranked: ValueCounts, share: Any) -> float:
     below = int(place)
     low, high = ranked.at([below, min(below + 1, len(ranked) - 1)]).tolist()
     return float(low + (place - below) * (high - low))
-
-
-def _learn_formulas(tails: Tails, model: Model, sample: NumberSample | None) -> Tails:
-    """Add the formulas of numbers, learned from a sample of rows, to tails."""
-    if sample is None:
-        return tails
-    found = learn_formulas(sample, list_numbers(model), tails.measured)
-    return replace(tails, formulas=found)
-
-
-def _learn_tails_from_summary(
-    columns: BinSummary, types: Sequence[ColumnType]
-) -> Tails:
-    """Learn the tails of columns from the summary of batches or partitions."""
-    pairs = zip((column.distribution for column in columns.columns), types, strict=True)
-    return learn_sorted_tails(
-        [
-            None
-            if isinstance(own, Labels) or not has_tails(t)
-            else list_value_counts(own)
-            for own, t in pairs
-        ]
-    )
 
 
 def _read_tails(state: State, n_features: int) -> Tails:

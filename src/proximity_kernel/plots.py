@@ -79,11 +79,9 @@ def plot_map(
         ax.figure.colorbar(drawn, ax=ax)
     else:
         texts = np.array([str(one) for one in values])
-        for k, one in enumerate(
-            dict.fromkeys(texts[np.argsort(values, kind="stable")])
-        ):
-            chosen = texts == one
-            x, y = places[chosen].T
+        in_order = dict.fromkeys(texts[np.argsort(values, kind="stable")])
+        for k, one in enumerate(in_order):
+            x, y = places[texts == one].T
             ax.scatter(x, y, s=14, c=_COLORS[k % len(_COLORS)], label=one)
         if color is not None:
             ax.legend(title=title, frameon=False)
@@ -174,12 +172,8 @@ def plot_evidence(estimator: Any, *, ax: Axes | None = None) -> Axes:
     drawn = ax.imshow(evidence.to_numpy(), cmap="Blues", vmin=0)
     ax.figure.colorbar(drawn, ax=ax, label="bits")
     every = range(len(evidence))
-    ax.set(
-        xlabel="estimated feature",
-        ylabel="feature that gives evidence",
-        xticks=every,
-        yticks=every,
-    )
+    ax.set(xlabel="estimated feature", ylabel="feature that gives evidence")
+    ax.set(xticks=every, yticks=every)
     ax.set_yticklabels(evidence.index)
     ax.set_xticklabels(evidence.columns, rotation=45, ha="right")
     return ax

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from command_line import run_inside
 
-from proximity_kernel.cli.outputs import check_outputs
+from proximity_kernel.cli.program import check_outputs
 from proximity_kernel.io import InputError
 
 

@@ -227,7 +227,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     table = mixed_table(400, 7, 0.3, 0)
     pk = Filler(ProximityKernel(missingness="informative")).fit(table)
     want = pk.both(table)
-    monkeypatch.setattr("proximity_kernel._imputation._MOST_ROWS", 7)
+    monkeypatch.setattr("proximity_kernel.imputer._MOST_ROWS", 7)
     got = pk.both(table)
     pd.testing.assert_frame_equal(got[0], want[0], check_exact=True)
     pd.testing.assert_frame_equal(got[1], want[1], check_exact=True)

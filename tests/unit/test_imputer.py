@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import mixed_table, raises_naming
 
 from proximity_kernel import ProximityImputer, ProximityKernel
-from proximity_kernel._imputation import draw_model
+from proximity_kernel.imputer import draw_model
 
 # scikit-learn asks a result for its shape; lists of rows come back as lists.
 _LISTS = {"check_transformer_data_not_an_array": "a list of rows gives a list of rows"}
@@ -118,7 +118,7 @@ def test_draws_do_not_depend_on_threads_nor_on_parts(frame, monkeypatch):
     pd.testing.assert_frame_equal(
         imputer.set_params(n_jobs=2).draw(frame, 1)[0], wanted
     )
-    monkeypatch.setattr("proximity_kernel._imputation.rows_at_a_time", lambda _: 7)
+    monkeypatch.setattr("proximity_kernel.imputer.rows_at_a_time", lambda _: 7)
     parts = imputer.draw(frame, 1)[0]
     assert parts.notna().all(axis=None)
     pd.testing.assert_frame_equal(parts.where(frame.notna()), frame)

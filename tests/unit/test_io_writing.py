@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from proximity_kernel.cli.outputs import find_format
+from proximity_kernel.cli.program import find_format
 from proximity_kernel.io import InputError
 from proximity_kernel.io import write as writing
 from proximity_kernel.io.write import write_frame

@@ -15,27 +15,23 @@ from typing import Any
 
 from ..io.schema import SEPARATORS, InputError, is_separator
 
+
+def name_option(name: str) -> str:
+    """Format the name of an option as it is typed, such as --save-model."""
+    return f"--{name.replace('_', '-')}"
+
+
 # Parameter of the library, as its messages name it in backquotes -> option.
 _READING = {
-    "sep": "--sep",
-    "decimal": "--decimal",
-    "encoding": "--encoding",
-    "header_rows": "--header-rows",
-    "skip_rows": "--skip-rows",
-    "names": "--names",
-    "sheet": "--sheet",
+    **{name: name_option(name) for name in (
+        "sep", "decimal", "encoding", "header_rows", "skip_rows", "names", "sheet",
+        "only", "drop", "categorical", "numeric", "ignore_case", "where",
+        "keep_totals", "fill_down",
+    )},
     "missing": "--na",
     "ids": "--id",
-    "only": "--only",
-    "drop": "--drop",
-    "categorical": "--categorical",
-    "numeric": "--numeric",
-    "ignore_case": "--ignore-case",
     "day_first": "--day-first or --month-first",
-    "where": "--where",
-    "keep_totals": "--keep-totals",
-    "fill_down": "--fill-down",
-}
+}  # fmt: skip
 _OPTIONS = _READING | {
     "default_missing=False": "--na-only",
     "missingness": "--missingness",
@@ -325,17 +321,12 @@ def _demo(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
-    "look": _look,
-    "cluster": _cluster,
-    "neighbors": _neighbors,
-    "outliers": _outliers,
-    "compare": _compare,
-    "report": _report,
-    "represent": _represent,
-    "explain": _explain,
-    "impute": _impute,
-    "demo": _demo,
-}
+    add.__name__.lstrip("_"): add
+    for add in (
+        _look, _cluster, _neighbors, _outliers, _compare, _report, _represent, _explain,
+        _impute, _demo,
+    )
+}  # fmt: skip
 """Command -> the function that adds its options; ``NAME_command`` runs the command."""
 
 

@@ -77,7 +77,9 @@ def _assign_rows(invocation: Invocation, model: Any, source: fitting.Source) -> 
             append(join_table(batch, {"cluster": clusters, "distance": nearest}))
         groups = _get_groups(invocation, model, source)
         _summarize(invocation, model, counts, groups)  # a terminal shows the rows below
-        _print_groups(invocation, model, groups)
+        if text := describe_groups(model.n_clusters_, groups):
+            more = " -k sets another number." if options.n_clusters is None else ""
+            invocation.note(text + more)
 
 
 def _make_report(invocation: Invocation, model: Any, source: fitting.Source) -> None:
@@ -91,20 +93,11 @@ def _get_groups(invocation: Invocation, model: Any, source: Any) -> Any:
     """Return the test for separate groups, run if it is shown; None with --model."""
     if invocation.options.model is not None:
         return None
-    if model.groups_ is None and source.whole is not None:
-        needed = invocation.options.report is not None or not invocation.quiet
-        if needed:  # stored in the model, so that the report does not repeat the test
-            model.groups_ = model.find_groups(source.code(model, source.whole))
+    needed = invocation.options.report is not None or not invocation.quiet
+    if model.groups_ is None and source.whole is not None and needed:
+        # Stored in the model, so that the report does not repeat the test.
+        model.groups_ = model.find_groups(source.code(model, source.whole))
     return model.groups_
-
-
-def _print_groups(invocation: Invocation, model: Any, groups: Any) -> None:
-    """Print the result of the test for separate groups, if it was run."""
-    text = describe_groups(model.n_clusters_, groups)
-    if text and invocation.options.n_clusters is None:
-        text = f"{text} -k sets another number."
-    if text:
-        invocation.note(text)
 
 
 def _summarize(invocation: Invocation, model: Any, counts: Any, groups: Any) -> None:
@@ -114,8 +107,13 @@ def _summarize(invocation: Invocation, model: Any, counts: Any, groups: Any) -> 
     n, lines = model.n_clusters_, []
     for one in describe_clusters(model, counts)[:_MAX_CLUSTERS]:
         text = Text(one["name"], "bold")
-        own = map(_write_typical, one["values"][:_MAX_VALUES])
-        text.append("".join(f"\n{value}" for value in own), "not bold")
+        for own in one["values"][:_MAX_VALUES]:
+            here, all_rows = (
+                write_share(own["share"]),
+                write_share(own["share_overall"]),
+            )
+            line = f"{own['feature']} {own['value']}: {here} (of all {own['cells']} "
+            text.append(f"\n{line}{all_rows})", "not bold")
         lines.append((f"{one['cluster']}", f"{one['size']:,}", one["share_text"], text))
     last = "name, and typical values"
     columns = (name_kind(n, groups), "rows", "share", last)
@@ -123,11 +121,3 @@ def _summarize(invocation: Invocation, model: Any, counts: Any, groups: Any) -> 
     if n > _MAX_CLUSTERS:
         more = n - _MAX_CLUSTERS
         invocation.note(f"and {more:,} more (--profiles FILE lists them all)")
-
-
-def _write_typical(one: dict[str, Any]) -> str:
-    """Format a typical value with its shares in the cluster and in all rows."""
-    return (
-        f"{one['feature']} {one['value']}: {write_share(one['share'])} (of all "
-        f"{one['cells']} {write_share(one['share_overall'])})"
-    )

@@ -18,8 +18,7 @@ from .._shared.wording import counted, join_names, listed, write_share
 from ..io import ColumnSchema, InputError, LoadedTable, Schema, read_table
 from . import fitting
 from .arguments import reading_options
-from .outputs import STANDARD_STREAM
-from .program import Invocation
+from .program import STANDARD_STREAM, Invocation
 from .results import draw_grid, join_table, label_rows, write_results, write_short
 
 _CHANCE = 0.02  # probability that any column is listed although nothing changed
@@ -34,22 +33,11 @@ _N_VALUES = 2  # categories of a column whose shares are shown
 
 @dataclass(frozen=True)
 class _Change:
-    """How the values of a column changed.
-
-    Attributes
-    ----------
-    name : str
-    size : float
-        Distance of the distributions, from 0 (equal) to 1 (no value in common).
-    chance : float
-        Smallest p-value of the tests for a change; 1 if nothing was tested.
-    text : str
-        The change in words.
-    """
+    """How the values of a column changed."""
 
     name: str
-    size: float
-    chance: float
+    size: float  # distance of the distributions, from 0 (equal) to 1 (disjoint)
+    chance: float  # smallest p-value of the tests for a change; 1 if none was made
     text: str
 
 
@@ -97,18 +85,15 @@ def run(invocation: Invocation) -> None:
 
 def _drop_zones(old: LoadedTable, new: LoadedTable) -> tuple[LoadedTable, LoadedTable]:
     """Convert dates to UTC, without a zone, where the tables have different zones."""
-    plain: list[dict[str, Any]] = [{}, {}]
+    tables = [old, new]
     for name in new.frame:
         pair = old.frame[name], new.frame[name]
         zones = [str(getattr(own.dtype, "tz", "")) for own in pair]
-        for own, columns, zone in zip(pair, plain, zones, strict=True):
+        for k, (own, zone) in enumerate(zip(pair, zones, strict=True)):
             if zones[0] != zones[1] and zone:
-                columns[str(name)] = own.dt.tz_convert(None)
-    made = [
-        replace(table, frame=table.frame.assign(**columns))
-        for table, columns in zip((old, new), plain, strict=True)
-    ]
-    return made[0], made[1]
+                frame = tables[k].frame.assign(**{str(name): own.dt.tz_convert(None)})
+                tables[k] = replace(tables[k], frame=frame)
+    return tables[0], tables[1]
 
 
 def _has_new_labels(column: ColumnSchema, new: LoadedTable) -> bool:
@@ -213,9 +198,8 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
         found = ks_2samp(*values)
         how = "lower" if is_date else "linear"  # the median date is an observed date
         middles = [cells.quantile(0.5, interpolation=how) for cells in (a, b)]
-        if is_date:
-            said = [write_short(one) for one in middles]
-        else:
+        said = list(map(write_short, middles))
+        if not is_date:
             said = format_numbers(middles, "numbers")
         moved = [f"median {said[0]} to {said[1]}"] * (said[0] != said[1])
         moved.append(_write_largest_step(a, b, values, found.statistic_location))
@@ -248,18 +232,14 @@ def _write_largest_step(old: Any, new: Any, values: Any, place: float) -> str:
     """Write the shares of the values up to the place where they differ most."""
     shares = [write_share(float((own <= place).mean())) for own in values]
     cells = [*old[values[0] == place], *new[values[1] == place]]
-    end = write_short(cells[0])
-    return f"up to {end}: {shares[0]} to {shares[1]}"
+    return f"up to {write_short(cells[0])}: {' to '.join(shares)}"
 
 
 def _find_new_values(old: Any, new: Any) -> dict[str, Any]:
     """Find new categories, and numbers or dates outside the range of the old rows.
 
-    Returns
-    -------
-    dict of str to pandas.Series
-        Name of each column with such cells -> for every cell, a text that says why the
-        cell is new, or "".
+    Returns, for each column with such cells, a Series that says for every cell why it
+    is new, or "".
     """
     found = {}
     for name, cells in new.items():
@@ -295,13 +275,8 @@ def _hash_rows(old: LoadedTable, new: LoadedTable) -> list[Any]:
 
 def _take_rows(table: LoadedTable, chosen: Any) -> LoadedTable:
     """Take the chosen rows of a table."""
-    rows = table.frame.index[chosen]
-    return replace(
-        table,
-        frame=table.frame.loc[rows],
-        ids=table.ids.loc[rows],
-        source=table.source.loc[rows],
-    )
+    rows, parts = table.frame.index[chosen], ("frame", "ids", "source")
+    return replace(table, **{part: getattr(table, part).loc[rows] for part in parts})
 
 
 def _find_moved_constants(old: Any, new: Any) -> dict[str, str]:
@@ -338,14 +313,9 @@ def _compare_counts(new: Any, old: Any, what: str) -> str:
 def _cross_fit(model: ProximityOutliers, known: Any) -> tuple[Any, Any]:
     """Compare each fifth of the old rows with the other four fifths.
 
-    Returns
-    -------
-    scores : ndarray of shape (n_rows,)
-        Outlier score of each row, by a model that is fitted to the other fifths. The
-        score would be lower by a model that is fitted to the row itself.
-    beyond : ndarray of shape (n_rows,), bool
-        Whether a row has a category that is not in the other fifths, or a number or
-        date outside their range.
+    Returns the outlier score of each row by a model that is fitted to the other fifths,
+    because it would be lower by a model that is fitted to the row itself, and whether
+    the row has a category, number or date that is not in the range of the other fifths.
     """
     scores, beyond = np.zeros(len(known)), np.zeros(len(known), dtype=bool)
     fold = np.random.default_rng(0).permutation(len(known)) % _N_FOLDS

@@ -73,21 +73,9 @@ def fill_missing(
 ) -> Any:
     """Put estimates into the missing cells of a file, in the format of their column.
 
-    Parameters
-    ----------
-    table : LoadedTable
-    estimates : pandas.DataFrame
-        `table.frame` with its missing cells filled.
-    as_text : bool
-        Whether the cells of a text file stay text. Otherwise, a column of numbers or
-        dates is converted if no cell changes its value.
-    examples : mapping of str to str, optional
-        Of a saved model, as from `list_examples`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        All columns of the file, in their order.
+    `estimates` is `table.frame` with its missing cells filled. Unless `as_text`, a text
+    column of numbers or dates is converted if no cell changes its value. `examples` are
+    those of a saved model (`list_examples`). Returns all columns of the file.
     """
     schema = {column.name: column for column in table.schema.columns}
     columns, source = {}, table.source.reset_index(drop=True)
@@ -177,8 +165,8 @@ def _write_estimates(
 
     None for categories and for cells of other types, which must be copied instead.
     """
-    held = None if isinstance(values.dtype, pd.CategoricalDtype) else _find_type(cells)
-    if held is None:
+    held = _find_type(cells)
+    if held is None or isinstance(values.dtype, pd.CategoricalDtype):
         return None
     is_time = pd.api.types.is_datetime64_any_dtype(values) or values.dtype.kind == "m"
     texts = []
@@ -192,10 +180,10 @@ def _write_estimates(
     if held is str:
         form = (_DateForm if is_time else _NumberForm).find(column, texts)
         return [form.write(one) for one in estimates]
+    if is_time and held is date:  # the nearest day, not the day before
+        days = _round_to_unit(estimates, "D").to_numpy().astype("M8[D]")
+        return [one.item() for one in days] if days.max() < _PAST else list(days)
     if is_time:
-        if held is date:  # the nearest day, not the day before
-            days = _round_to_unit(estimates, "D").to_numpy().astype("M8[D]")
-            return [one.item() for one in days] if days.max() < _PAST else list(days)
         return list(estimates)
     if held is Decimal:
         unit = Decimal(1).scaleb(-cells.dtype.pyarrow_dtype.scale)
@@ -303,11 +291,12 @@ class _DateForm:
             offset = pd.Timedelta(minutes=-minutes if zone[2][0] == "-" else minutes)
         order = re.findall("%([A-Za-z])", DATE_FORMATS[name][1]) or list("Ymd")
         fields = iter([*order, *"HMSf"])
-        bodies = [_ZONE.sub(_cut_zone, one) for one in alike] if zone else alike
+        if zone:
+            alike = [_ZONE.sub(lambda m: m[0].removesuffix(m[1]), x) for x in alike]
         parts = []
         # The shortest number shows whether numbers are padded with zeros, the longest
         # month whether names are abbreviated.
-        for tokens in zip(*map(_TOKEN.findall, bodies), strict=True):
+        for tokens in zip(*map(_TOKEN.findall, alike), strict=True):
             choose = min if tokens[0].isdigit() else max
             shown = choose(tokens, key=len)
             is_field = shown.isdigit() or (shown.isalpha() and len(shown) > 2)
@@ -352,11 +341,6 @@ _EXAMPLES = {
 }
 
 
-def _cut_zone(found: re.Match[str]) -> str:
-    """Return the text of a match of `_ZONE` without the time zone."""
-    return found[0].removesuffix(found[1])
-
-
 def _find_shape(text: str) -> str:
     """Replace numbers by 0 and words by a, so that dates of one format are equal."""
     return re.sub(r"\d+", "0", re.sub(r"[A-Za-z]{3,}", "a", text))
@@ -367,12 +351,7 @@ def _find_format(
 ) -> tuple[str, Any]:
     """Find the first format that can parse some of the texts; try the fitted one first.
 
-    Returns
-    -------
-    str
-        Name of the format.
-    pandas.Index
-        The texts without their unit.
+    Also returns the texts without their unit.
     """
     cells = pd.Series(texts, dtype="str").astype("category")
     bare = remove_unit(TextColumn.from_categories(cells, []), column.unit).values

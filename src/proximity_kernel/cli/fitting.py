@@ -32,8 +32,7 @@ from ..io.write import BATCHED_FORMATS
 from ..kernel import code_table, fit_coded
 from ..model_file import ModelFileError, _load_with_notes
 from .arguments import name_options, reading_options
-from .outputs import STANDARD_STREAM
-from .program import Invocation
+from .program import STANDARD_STREAM, Invocation
 
 LARGE = 1_000_000
 """Number of rows above which a file is read in batches, unless --no-stream is given."""
@@ -47,10 +46,11 @@ _SET_BY_MODEL = {
     "n_clusters": "-k",
     "share": "--share",
     "save_model": "--save-model",
-    **{name: f"`{name}`" for name in ("ids", "only", "drop", "missing")},
-    **{name: f"`{name}`" for name in ("decimal", "day_first")},
-    **{name: f"`{name}`" for name in ("categorical", "numeric", "ignore_case")},
-}
+    **{name: f"`{name}`" for name in (
+        "ids", "only", "drop", "missing", "decimal", "day_first", "categorical",
+        "numeric", "ignore_case",
+    )},
+}  # fmt: skip
 
 
 def make_kernel(options: argparse.Namespace, estimator: Any = None) -> ProximityKernel:
@@ -89,22 +89,16 @@ def open_table(
     The path ``"-"`` is standard input.
     """
     options = reading_options(invocation.options)
+    if not path:
+        raise InputError("FILE is ''; name a file, or - for standard input.")
+    if path == STANDARD_STREAM and sys.stdin is None:
+        raise InputError("standard input is closed; name a file.")
+    source: Any = sys.stdin.buffer if path == STANDARD_STREAM else path
     with invocation.progress(f"reading {path}"):
-        table = read_table(_find_source(path), schema=schema, **options)
+        table = read_table(source, schema=schema, **options)
     for line in table.assumptions:
         invocation.note(line)
     return table
-
-
-def _find_source(path: str) -> Any:
-    """Return the path, or standard input for ``-``; raise InputError if absent."""
-    if path != STANDARD_STREAM:
-        if not path:
-            raise InputError("FILE is ''; name a file, or - for standard input.")
-        return path
-    if sys.stdin is None:
-        raise InputError("standard input is closed; name a file.")
-    return sys.stdin.buffer
 
 
 def start(
@@ -112,19 +106,8 @@ def start(
 ) -> tuple[Any, LoadedTable, dict[str, Any]]:
     """Load the model of --model, if given, and read the table.
 
-    Parameters
-    ----------
-    invocation : Invocation
-    wanted : str
-        Name of the estimator class that the command needs.
-
-    Returns
-    -------
-    estimator or None
-        The loaded model; None if one must be fitted.
-    LoadedTable
-    dict
-        Plain data that was saved with the model, such as ids; empty without a model.
+    The estimator, of the class `wanted`, is None if one must be fitted. Also returns
+    the plain data that was saved with the model, such as ids.
     """
     model, schema, notes = _load_model(invocation, wanted)
     table = open_table(invocation, invocation.options.file, schema)
@@ -155,10 +138,7 @@ def fit(
 ) -> CodedTable:
     """Fit an estimator to a table; save it, with `notes`, if --save-model was given.
 
-    Returns
-    -------
-    CodedTable
-        The coded rows, which the methods of the estimator take in place of the table.
+    Returns the coded rows, which its methods take in place of the table.
     """
     with invocation.progress("fitting"):
         coded = fit_coded(estimator, table.frame)
@@ -187,16 +167,15 @@ def _load_model(
     path = getattr(options, "model", None)
     if path is None:
         return None, None, {}
-    given = [
+    given = (
         option
         for name, option in _SET_BY_MODEL.items()
         if getattr(options, name, None) not in (None, [])
-    ]
-    given += [] if options.default_missing else ["--na-only"]
-    if given:
+    )
+    if option := next(given, None if options.default_missing else "--na-only"):
         raise InputError(
-            f"{given[0]}: this was set when the model was fitted; leave the option "
-            "out, or fit without --model."
+            f"{option}: this was set when the model was fitted; leave the option out, "
+            "or fit without --model."
         )
     try:
         estimator, notes = _load_with_notes(path)
@@ -254,17 +233,7 @@ def code(estimator: Any, table: LoadedTable) -> CodedTable:
 def open_source(invocation: Invocation, wanted: str) -> tuple[Any, Source]:
     """Load the model of --model, if given, and open the table, whole or in batches.
 
-    Parameters
-    ----------
-    invocation : Invocation
-    wanted : str
-        Name of the estimator class that the command needs.
-
-    Returns
-    -------
-    estimator or None
-        The loaded model; None if one must be fitted.
-    Source
+    The estimator, of the class `wanted`, is None if one must be fitted.
     """
     options = invocation.options
     if not _should_stream(invocation):
@@ -286,23 +255,22 @@ def _should_stream(invocation: Invocation) -> bool:
     if options.stream is False or (options.file == STANDARD_STREAM != options.stream):
         return False
     file = open_large(options.file)
-    obstacle = None
-    if file is None:
-        obstacle = (
-            f"{options.file} is not a Parquet or Arrow file; convert it to one, or "
-            "leave --stream out"
-        )
-    elif file_format not in BATCHED_FORMATS:
-        obstacle = (
-            f"{file_format} cannot be written in batches; name an output that ends in "
-            ".parquet, or leave --stream out"
-        )
-    elif getattr(options, "report", None) is not None:
-        obstacle = "a report needs the whole table; leave --report or --stream out"
-    elif options.where is not None:
-        obstacle = "--where needs the whole table; leave --where or --stream out"
-    elif options.fill_down:
-        obstacle = "--fill-down needs the whole table; leave it or --stream out"
+    obstacles = {
+        f"{options.file} is not a Parquet or Arrow file; convert it to one, or leave "
+        "--stream out": file is None,
+        f"{file_format} cannot be written in batches; name an output that ends in "
+        ".parquet, or leave --stream out": file_format not in BATCHED_FORMATS,
+        "a report needs the whole table; leave --report or --stream out": (
+            getattr(options, "report", None) is not None
+        ),
+        "--where needs the whole table; leave --where or --stream out": (
+            options.where is not None
+        ),
+        "--fill-down needs the whole table; leave it or --stream out": (
+            options.fill_down
+        ),
+    }
+    obstacle = next((text for text, stands in obstacles.items() if stands), None)
     if obstacle and options.stream:
         raise InputError(f"--stream: {obstacle}.")
     n_rows = 0 if file is None else file.n_rows
@@ -311,15 +279,7 @@ def _should_stream(invocation: Invocation) -> bool:
 
 @dataclass
 class Source:
-    """The table of a command, read at once, or in batches with progress and notes.
-
-    Attributes
-    ----------
-    invocation : Invocation
-    table : LoadedTable or LargeTable
-    name : str
-    n_rows : int
-    """
+    """The table of a command, read at once, or in batches with progress and notes."""
 
     invocation: Invocation
     table: LoadedTable | LargeTable
@@ -336,20 +296,14 @@ class Source:
     def fit(self, estimator: Any, *tasks: str) -> Any:
         """Fit an estimator, and save it if --save-model was given.
 
-        Parameters
-        ----------
-        estimator
-        *tasks : str
-            Names of the passes over the batches, for the progress bar. The last name is
-            also used for all later passes.
+        `tasks` name the passes over the batches, for the progress bar; the last name is
+        also used for all later passes.
         """
         if self.whole is not None:
             self._coded = fit(self.invocation, estimator, self.whole)
             return estimator
         passes = chain(tasks, repeat(tasks[-1]))
-        estimator.fit_batches(
-            lambda: (batch.frame for _, batch in self.read(next(passes)))
-        )
+        estimator.fit_batches(lambda: (b.frame for _, b in self.read(next(passes))))
         save_fitted(self.invocation, estimator, self.table.schema)
         return estimator
 
@@ -364,21 +318,11 @@ class Source:
     def read(
         self, task: str, *, all_columns: bool = False
     ) -> Iterator[tuple[int, LoadedTable]]:
-        """Read all rows once, as one table or in batches.
+        """Read all rows once, as one table or in batches, after its first row's index.
 
-        Parameters
-        ----------
-        task : str
-            What is done with the rows, for the progress bar.
-        all_columns : bool, default=False
-            Whether the `source` of a batch has all columns of the file, not only ids
-            and compared columns. The `source` of a whole table always has all columns.
-
-        Yields
-        ------
-        int
-            Index of the batch's first row in the file.
-        LoadedTable
+        With `all_columns`, the `source` of a batch has all columns of the file, not
+        only ids and compared columns. The `source` of a whole table always has all
+        columns.
         """
         if isinstance(self.table, LoadedTable):
             with self.invocation.progress(task):

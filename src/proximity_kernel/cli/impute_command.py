@@ -51,7 +51,8 @@ def run(invocation: Invocation) -> None:
         codes = (known.isna() & table.frame.notna()).to_numpy()
         for j in codes.any(axis=0).nonzero()[0]:  # not filled: the file keeps the codes
             uncertainty.iloc[codes[:, j], j] = 0.0
-        second = name_rows(table).join(_convert_to_days(uncertainty), rsuffix="_")
+        days = uncertainty.select_dtypes("timedelta") / pd.Timedelta(days=1)
+        second = name_rows(table).join(uncertainty.assign(**days), rsuffix="_")
         write_frame(second, options.uncertainty, formats["uncertainty"])
     if is_for_terminal(options):
         _show_filling(invocation, table, filled, uncertainty, frame)
@@ -99,9 +100,3 @@ def _write_certainty(values: Any, uncertainty: Any) -> str:
     if values.dtype.kind == "f":
         return f" ± {write_plain(float(f'{uncertainty:.2g}'))}"
     return f" ({write_share(1 - uncertainty)} sure)"
-
-
-def _convert_to_days(uncertainty: Any) -> Any:
-    """Convert the columns of durations to numbers of days."""
-    days = uncertainty.select_dtypes("timedelta") / pd.Timedelta(days=1)
-    return uncertainty.assign(**days)

@@ -12,12 +12,7 @@ from sklearn.frozen import FrozenEstimator
 
 from .. import ProximityNeighbors, explain
 from .._nearest import drop_itself
-from .._shared.wording import (
-    counted,
-    join_names,
-    join_sentences,
-    number_repeats,
-)
+from .._shared.wording import counted, join_names, join_sentences, number_repeats
 from ..io import InputError
 from ..io.cells import write_cell
 from . import fitting
@@ -100,26 +95,14 @@ def _find_query_rows(options: Any, asked: Any, n_others: int) -> tuple[Any, int]
 
 @dataclass(frozen=True)
 class _Nearest:
-    """The nearest rows of each query row.
+    """The nearest rows of each query row."""
 
-    Attributes
-    ----------
-    asked : LoadedTable
-        The table with the query rows.
-    rows : ndarray of shape (n,)
-        Indices of the query rows in `asked`.
-    indices, similarities : ndarray of shape (n, k)
-        Indices of the nearest rows of each query row, the most similar first, and their
-        similarities.
-    ids : pandas.DataFrame
-        Ids of the searched rows, without a column if they have none. Its index is the
-        number of each row in its file, counted from 0.
-    """
-
-    asked: Any
-    rows: Any
-    indices: Any
+    asked: Any  # the LoadedTable with the query rows
+    rows: Any  # indices of the query rows in `asked`
+    indices: Any  # of the nearest rows, the most similar first; shape (n, k)
     similarities: Any
+    # Ids of the searched rows, a frame without a column if they have none. Its index is
+    # the number of each row in its file, counted from 0.
     ids: Any
 
     @cached_property

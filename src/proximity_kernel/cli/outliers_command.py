@@ -74,8 +74,9 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
     if top is not None:
         rows = explained = np.argsort(-scores, kind="stable")
     texts = np.full(len(scores), "", dtype=object)
+    confirmed: list[int] = []
     if options.reasons:
-        n, confirmed = 0, []
+        n = 0
         for row, reasons in _iterate_reasons(
             invocation, model, coded, explained, options.reasons, top
         ):
@@ -92,10 +93,8 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
                 f"{counted(len(confirmed), 'row')} of these left out: most other rows "
                 "with the same values confirm what is unusual."
             )
-        if top is not None:
-            rows = rows[~np.isin(rows, confirmed)]
     if top is not None:
-        rows = rows[:top]
+        rows = rows[~np.isin(rows, confirmed)][:top]
     results = {"score": scores.round(6), "outlier": outlying, "reasons": texts}
     if shown and len(set(outlying[rows])) == 1:
         del results["outlier"]
@@ -132,15 +131,15 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
         listed += [(i, found[i, name]) for i, name in asked if (i, name) in found]
         if options.top and len(listed) >= options.top:
             break
-    row = [i for i, _ in listed[: options.top]]
-    shown = [one for _, one in listed[: options.top]]
+    listed = listed[: options.top]
+    shown = [one for _, one in listed]
     results = {
         "column": [one.feature for one in shown],
         "value": [one.value for one in shown],
         "score": np.round([one.score for one in shown], 6),
         "reason": [_write_reason(one) for one in shown],
     }
-    which = number_rows(table).iloc[row].reset_index(drop=True)
+    which = number_rows(table).iloc[[i for i, _ in listed]].reset_index(drop=True)
     return join_results(which, {k: pd.Series(v) for k, v in results.items()})
 
 

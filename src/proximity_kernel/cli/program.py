@@ -1,4 +1,4 @@
-"""The program: parse the arguments, call a command, print notes and errors.
+"""The program: parse arguments, check files, run a command, print notes and errors.
 
 Nothing that takes long is imported here, so that the help and errors about options and
 files appear at once. A command's module is imported when it runs.
@@ -12,23 +12,30 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import cleandoc
+from pathlib import Path
 from traceback import format_exc, walk_tb
 from typing import Any, NoReturn
 
 from .. import __version__
 from .._shared.extras import require
-from .._shared.whole_files import private_like
+from .._shared.whole_files import (
+    check_replaceable,
+    is_device,
+    name_beside,
+    private_like,
+)
 from .._shared.wording import counted, find_similar, show_controls, suggest
 from ..io import InputError
+from ..io.files import open_file
 from ..io.schema import Doubt
-from .arguments import COMMANDS, INPUTS, add_general, name_options
-from .outputs import check_files
+from ..io.write import FORMAT_OF_ENDING
+from .arguments import COMMANDS, INPUTS, add_general, name_option, name_options
 
 _PROGRAM = "proximity-kernel"
 _DESCRIPTION = """\
@@ -49,29 +56,32 @@ detected, and printed. Each command has its own --help.
 _SHORT = re.compile(r"(n[_-]?)?(clusters?|neighbou?rs?)|k|num[_-]?clusters?")
 _LEAST_WIDTH = 40  # characters in a line; with COLUMNS=0 nothing would be printed
 _BROKEN_PIPE = 141  # exit status that shells report for a broken pipe
+STANDARD_STREAM = "-"
+"""The file name that means standard input or, as an output, standard output."""
+_PAGES = {".html": "html", ".htm": "html"}
+_SPARSE = {".npz": "npz"}
+_TABLES = ("file", "queries", "new")  # options that name tables to read
+# Option that names a file to write -> format of each allowed ending; None allows all.
+_OUTPUTS = {
+    "output": FORMAT_OF_ENDING,
+    "report": _PAGES,
+    "profiles": FORMAT_OF_ENDING,
+    "uncertainty": FORMAT_OF_ENDING,
+    "save_model": None,
+}
 
 
 @dataclass
 class Invocation:
-    """One call of a command: its options, output formats and notes.
-
-    Attributes
-    ----------
-    command : str
-        Its name.
-    options : argparse.Namespace
-    formats : dict of str to str
-        Name of an option that names an output -> the format to write.
-    notes : list of str
-        All notes so far, whether or not they were printed.
-    doubts : list of str
-        What may be wrong with the table, and so with the results.
-    """
+    """One call of a command: its options, output formats and notes."""
 
     command: str
     options: Any
+    # Name of an option that names an output -> the format to write.
     formats: dict[str, str] = field(default_factory=dict)
+    # All notes so far, whether or not they were printed.
     notes: list[str] = field(default_factory=list)
+    # What may be wrong with the table, and so with the results.
     doubts: list[str] = field(default_factory=list)
 
     @property
@@ -119,17 +129,7 @@ class Invocation:
     ) -> Iterator[Callable[..., Any]]:
         """Show a progress bar if standard error is a terminal, and not with --quiet.
 
-        Parameters
-        ----------
-        task : str
-            What is being done, shown beside the bar.
-        total : int, optional
-            Amount of work; None if unknown.
-
-        Yields
-        ------
-        callable
-            Takes the amount of work done since the last call.
+        Yields a function that takes the amount of work done since its last call.
         """
         console = self.console()
         if self.quiet or not console.is_terminal:
@@ -176,11 +176,9 @@ class _Parser(argparse.ArgumentParser):
     Options cannot be abbreviated: a new option could make a short form ambiguous.
     """
 
-    def __init__(self, prog: str, description: str) -> None:
+    def __init__(self, prog: str, text: str) -> None:
         raw = argparse.RawDescriptionHelpFormatter
-        super().__init__(
-            prog, description=description, formatter_class=raw, allow_abbrev=False
-        )
+        super().__init__(prog, None, text, formatter_class=raw, allow_abbrev=False)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse the arguments; an unknown option is an error, with a suggestion."""
@@ -212,16 +210,9 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command of the command line, and return its exit status.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Without the program's name; by default the arguments of the process.
-
-    Returns
-    -------
-    int
-        Exit status: 0 for success, 1 for failure, 2 for bad usage or input, 130 for an
-        interrupt, 141 if the program that reads the output has ended.
+    0 for success, 1 for failure, 2 for bad usage or input, 130 for an interrupt, 141 if
+    the program that reads the output has ended. The arguments are by default those of
+    the process, without the program's name.
     """
     _allow_any_encoding()
     given = sys.argv[1:] if arguments is None else list(arguments)
@@ -235,7 +226,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # Otherwise Python reports the error again when it flushes the streams at exit.
         for stream in streams:
-            _redirect_broken(stream)
+            try:
+                stream.flush()
+            except BrokenPipeError:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return _BROKEN_PIPE
     except KeyboardInterrupt:
         _print_error(f"{_PROGRAM}: stopped")
@@ -318,25 +312,12 @@ def _describe_error(error: Exception, options: argparse.Namespace) -> tuple[int,
         where = f"{error.filename}: " if error.filename else ""
         return 1, f"{where}{error.strerror or error}"
     # The library raises ValueError or TypeError for an invalid table or option.
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    module = frames[-1].f_globals.get("__name__", "") if frames else ""
     invalid = isinstance(error, ValueError | TypeError)
-    if invalid and hasattr(options, "file") and _is_from_library(error):
+    if invalid and hasattr(options, "file") and module.startswith("proximity_kernel."):
         return 2, f"{options.file}: {error}"
     return 1, f"{type(error).__name__}: {error} (--debug shows where)"
-
-
-def _is_from_library(error: Exception) -> bool:
-    """Whether the code that raised the error belongs to this package."""
-    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
-    module: str = frames[-1].f_globals.get("__name__", "") if frames else ""
-    return module.startswith("proximity_kernel.")
-
-
-def _redirect_broken(stream: Any) -> None:
-    """Discard what is written to a stream from now on, if its reader has ended."""
-    try:
-        stream.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _allow_any_encoding() -> None:
@@ -345,3 +326,115 @@ def _allow_any_encoding() -> None:
         encoding = getattr(stream, "encoding", None) or "utf-8"
         if not encoding.lower().startswith("utf") and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+
+
+# ------------------------------------------------------------------------ the files
+
+
+def check_files(command: str, options: argparse.Namespace) -> dict[str, str]:
+    """Raise an error unless all inputs exist and all outputs can be written.
+
+    Returns the format to write for each output, by the name of its option, such as
+    "report". The page of the command `report` is named after the table if no name was
+    given.
+    """
+    given = vars(options)
+    for path in (given[name] for name in _TABLES if given.get(name)):
+        # Path.exists would fail for an invalid name; open_file raises with a reason.
+        if path != STANDARD_STREAM and not os.path.exists(path):  # noqa: PTH110
+            open_file(path)
+    if command == "report" and options.report is None:
+        name = Path(options.file.removeprefix(STANDARD_STREAM)).name.partition(".")[0]
+        options.report = f"{name or 'report'}.html"
+    named = {name_option(name): given.get(name) for name in _OUTPUTS}
+    check_outputs(named, [given.get(name) for name in INPUTS])
+    if given.get("report") is not None:
+        require("jinja2", extra="report")
+    formats = {}
+    for name, known in _OUTPUTS.items():
+        if name in given and known is not None:
+            asked = given.get("format") if name == "output" else None
+            known = known | _SPARSE if command == "represent" else known  # noqa: PLW2901
+            formats[name] = find_format(given[name], asked, known, name_option(name))
+    return formats
+
+
+def find_format(
+    path: str | None,
+    asked: str | None,
+    known: Mapping[str, str] = FORMAT_OF_ENDING,
+    option: str = "--output",
+) -> str:
+    """Find the format of an output file; raise InputError for an unknown ending.
+
+    None is standard output; `asked` is the value of --format, and `option` the option
+    that names the output.
+
+    >>> find_format("a.parquet", None), find_format(None, None)
+    ('parquet', 'csv')
+    """
+    if asked is not None:
+        return asked
+    is_stream = path == STANDARD_STREAM and known is not _PAGES
+    if path is None or is_stream or is_device(Path(path)):
+        return "csv"
+    ending = Path(path).suffix.lower()
+    if ending not in known:
+        found = f"ends in {ending}" if ending else "has no ending"
+        also = ", or give --format" if option == "--output" else ""
+        raise InputError(
+            f"{option} {path}: it {found}; allowed: {', '.join(known)}{also}."
+        )
+    return known[ending]
+
+
+def check_outputs(
+    outputs: Mapping[str, str | None], inputs: Iterable[str | None]
+) -> None:
+    """Raise InputError if an output cannot be written, or if two files are the same.
+
+    `outputs` has the file of each option; an output may not replace an input.
+    """
+    taken = {_identify(one): "" for one in inputs if one and one != STANDARD_STREAM}
+    for option, name in outputs.items():
+        if name is None or name == STANDARD_STREAM:
+            continue
+        _check_place(option, path := Path(name))
+        if is_device(path):
+            continue
+        file = _identify(name)
+        if file in taken:
+            other = taken[file]
+            clash = f"{other} writes there too" if other else "this is an input file"
+            raise InputError(f"{option} {name}: {clash}; name another file.")
+        taken[file] = option
+
+
+def _identify(name: str) -> tuple[int, int] | Path:
+    """Identify a file, whatever its name: device and inode, or path if it is new."""
+    with suppress(OSError, ValueError):
+        found = Path(name).stat()
+        return found.st_dev, found.st_ino
+    return Path(name).resolve()
+
+
+def _check_place(option: str, path: Path) -> None:
+    """Raise InputError if a path is a folder, or no file can be written there."""
+    try:
+        if path.is_dir():
+            raise InputError(f"{option} {path}: this is a folder; name a file in it.")
+        check_replaceable(path)
+        if is_device(path):
+            return
+        if not path.parent.exists():
+            raise InputError(
+                f"{option} {path}: there is no folder {path.parent}; create it first."
+            )
+        part = name_beside(path)
+        part.touch(exist_ok=False)
+        part.unlink()
+    except OSError as error:
+        raise InputError(
+            f"{option} {path}: it cannot be written ({error.strerror}); name another "
+            "file."
+        ) from None

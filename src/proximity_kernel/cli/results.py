@@ -36,15 +36,7 @@ _MAX_LENGTH = 30  # characters of a cell
 def name_rows(table: LoadedTable, start: int = 0) -> Any:
     """Make the first columns of a result: the ids or, without ids, the row numbers.
 
-    Parameters
-    ----------
-    table : LoadedTable
-    start : int, default=0
-        Index of the table's first row in its file.
-
-    Returns
-    -------
-    pandas.DataFrame
+    The first row of a batch is row `start` of its file, counted from 0.
     """
     if table.ids.shape[1]:
         return table.ids.copy()
@@ -95,20 +87,9 @@ def write_short(cell: Any) -> str:
 
 
 def find_row(table: LoadedTable, text: str, option: str = "") -> int:
-    """Find a row by its id, or else by its number.
+    """Find a row by its id, or else by its number, from 1, also after a ``#``.
 
-    Parameters
-    ----------
-    table : LoadedTable
-    text : str
-        An id, a number from 1, or a number after ``#``.
-    option : str
-        The option that names the row, for messages.
-
-    Returns
-    -------
-    int
-        Index of the row, from 0.
+    `option` is the option that names the row, for messages.
     """
     ids = {name: [write_cell(cell) for cell in table.ids[name]] for name in table.ids}
     for name, cells in ids.items():
@@ -140,13 +121,7 @@ def is_for_terminal(options: Any) -> bool:
 
 @contextmanager
 def open_results(invocation: Invocation) -> Iterator[Callable[[Any], None]]:
-    """Open the file, pipe or terminal for results, which are written in parts.
-
-    Yields
-    ------
-    callable
-        Takes a pandas.DataFrame, the next rows.
-    """
+    """Open the file, pipe or terminal for results; yield what writes the next rows."""
     options = invocation.options
     if not is_for_terminal(options):
         with open_writer(options.output, invocation.formats["output"]) as append:
@@ -187,17 +162,10 @@ def draw_rows(frame: Any) -> Table:
 def draw_grid(
     names: Iterable[str], rows: Iterable[Iterable[Any]], numbers: Collection[int] = ()
 ) -> Table:
-    """Lay out rows of cells as a `rich.table.Table`.
+    """Lay out rows of cells, str or `rich.text.Text`, as a `rich.table.Table`.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Names of the columns.
-    rows : iterable of iterable
-        The cells of each row: str, or `rich.text.Text`.
-    numbers : collection of int
-        Indices of the columns to align on the right. In other columns, long texts are
-        wrapped.
+    The columns with the indices `numbers` are aligned on the right; in others, long
+    texts are wrapped.
     """
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for j, name in enumerate(names):
@@ -252,12 +220,9 @@ def write_report(
 
 
 def _describe_call(invocation: Invocation) -> str:
-    """Write when and by which command a page was made, for its last line.
-
-    If the command was called from Python, its options are not known.
-    """
+    """Write when and by which command a page was made, for its last line."""
     given = sys.argv[1:]
-    if invocation.command not in given:  # called from Python
+    if invocation.command not in given:  # called from Python: the options are not known
         given = [invocation.command, str(invocation.options.file)]
     command = shlex.join(["proximity-kernel", *given])
     return f"Made on {date.today():%Y-%m-%d} by the command: {command}"

@@ -68,8 +68,6 @@ _MAX_COLUMNS = 10  # columns for which rows with far values are listed
 def clean(value: Any, longest: int = _MAX_LENGTH) -> str:
     r"""Convert a value to one line of visible text, truncated to `longest` characters.
 
-    Examples
-    --------
     >>> clean("abcdefgh", longest=5) == "abcd\u2026", clean(chr(0)) == "\ufffd"
     (True, True)
     >>> clean("two  blanks") == "two\u2423\u2423blanks"
@@ -90,15 +88,7 @@ def clean(value: Any, longest: int = _MAX_LENGTH) -> str:
 
 @dataclass(frozen=True)
 class UsualRange:
-    """The range of the usual values of a column, and the values far from it.
-
-    Attributes
-    ----------
-    low, high : float
-        Ends of the range.
-    below, above : ndarray, float64
-        The far values, sorted.
-    """
+    """The range of the usual values of a column, and the far values, sorted."""
 
     low: float
     high: float
@@ -116,23 +106,13 @@ class UsualRange:
 
 @dataclass(frozen=True)
 class DisplayColumn:
-    """A column of the table as the page shows it.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        "number", "date", "duration", "yes or no", "ordered", "category" or "empty".
-    values : ndarray of shape (n_samples,), float64
-        NaN is missing; an index into `labels` if there are labels.
-    labels : tuple of str or None
-        The labels; ordered labels begin with the lowest. None if the column is measured
-        (numbers, dates or durations).
-    """
+    """A column of the table as the page shows it."""
 
     name: str
+    # "number", "date", "duration", "yes or no", "ordered", "category" or "empty"
     kind: str
-    values: _Floats
+    values: _Floats  # NaN is missing; an index into `labels` if there are labels
+    # Ordered labels begin with the lowest. None: numbers, dates or durations.
     labels: tuple[str, ...] | None = None
 
     @cached_property
@@ -187,13 +167,16 @@ class DisplayColumn:
             (self.usual.below, "below the others, which begin at", self.usual.low),
             (self.usual.above, "above the others, which end at", self.usual.high),
         )
-        lines = []
-        for far, where, end in ends:
-            if len(far):
-                written = dict.fromkeys([self.write(far[0]), self.write(far[-1])])
-                values = f"{counted(len(far), 'value')} of {' to '.join(written)}"
-                lines.append(f"{values}, far {where} {self.write(end)}")
-        return lines
+        return [
+            f"{counted(len(far), 'value')} of {self.write_range(far[0], far[-1])}, far "
+            f"{where} {self.write(end)}"
+            for far, where, end in ends
+            if len(far)
+        ]
+
+    def write_range(self, low: float, high: float) -> str:
+        """Format a range of values; a range of one value as this value."""
+        return " to ".join(dict.fromkeys([self.write(low), self.write(high)]))
 
     def count_labels(self) -> list[tuple[int, int]]:
         """Count the labels that occur: pairs of index and count, most common first."""
@@ -204,15 +187,12 @@ class DisplayColumn:
 
     def write_bin(self, name: str) -> str:
         """Format the name of a bin like the values of the column."""
-        if self.kind == "number":
-            if not self._grouped:
-                return name
+        if self.kind == "number" and self._grouped:
             return _LONG_NUMBER.sub(lambda found: f"{int(found[0]):,}", name)
         if self.kind == "yes or no":
             return {"False": "no", "True": "yes"}.get(name, name)
-        if self.kind == "date":
-            return clean(name).replace("T", " ")
-        return clean(name)
+        shown = name if self.kind == "number" else clean(name)
+        return shown.replace("T", " ") if self.kind == "date" else shown
 
     def write(self, value: float) -> str:
         """Format a value of the column, or return its label."""
@@ -263,8 +243,6 @@ class DisplayColumn:
 def _find_usual_slice(known: _Floats) -> tuple[int, int]:
     """Find start and stop of the slice of sorted values that are not far.
 
-    Examples
-    --------
     >>> _find_usual_slice(np.array([-500.0, *range(40), 4200.0]))
     (1, 41)
     """
@@ -290,8 +268,6 @@ def _count_connected(ascending: _Floats, n_inside: int) -> int:
 def make_display_columns(columns: Iterable[Column]) -> list[DisplayColumn]:
     """Make the display columns of a table, one for each column.
 
-    Examples
-    --------
     >>> from proximity_kernel._table.columns import read_columns
     >>> columns = read_columns([[1.5, "red"], [None, "blue"]])
     >>> for column in make_display_columns(columns):
@@ -332,14 +308,11 @@ def describe_columns(
 ) -> list[dict[str, Any]]:
     """Build the card data for each column.
 
-    Returns
-    -------
-    list of dict
-        name, kind, share (of missing cells), summary, extremes, far (lines), bins
-        (names), n_bins, kept (whether missing cells have a bin of their own), two
-        (whether the bins have groups), and ``histogram`` (see
-        `draw_histogram`) or ``labels`` (label, share, rest). A column without a value,
-        or with one number only, has neither.
+    The keys are name, kind, share (of missing cells), summary, extremes, far (lines),
+    bins (names), n_bins, kept (whether missing cells have a bin of their own), two
+    (whether the bins have groups), and ``histogram`` (see `draw_histogram`) or
+    ``labels`` (label, share, rest). A column without a value, or with one number only,
+    has neither.
     """
     cards = []
     for j, (column, names) in enumerate(zip(columns, bin_names(kernel), strict=True)):
@@ -369,12 +342,9 @@ def describe_columns(
 def list_far_values(columns: Sequence[DisplayColumn]) -> list[dict[str, Any]]:
     """List the columns that have far values, with some of their rows.
 
-    Returns
-    -------
-    list of dict
-        name, lines (descriptions), rows (indices of the farthest), values (in these
-        rows) and more (the number of other rows). The farthest values come first,
-        measured by the range of the usual values of their column.
+    The keys are name, lines (descriptions), rows (indices of the farthest), values (in
+    these rows) and more (the number of other rows). The farthest values come first,
+    measured by the range of the usual values of their column.
     """
     found = []
     for column in columns:
@@ -400,17 +370,17 @@ def list_far_values(columns: Sequence[DisplayColumn]) -> list[dict[str, Any]]:
 
 def _summarize(column: DisplayColumn) -> str:
     """Describe the values of a column: range and median, or number of labels."""
-    if not len(column.known):
-        return "no value"
-    n_distinct = len(np.unique(column.known))
     known = column.known
+    if not len(known):
+        return "no value"
+    n_distinct = len(np.unique(known))
     low, high = map(column.write, (known.min(), known.max()))
     if column.labels is not None:
         ends = f", {low} to {high}" if column.kind == "ordered" else ""
         return counted(n_distinct, "value") + ends
-    middle = column.write_middle(float(np.median(known)))
     if low == high:
         return f"always {low}"
+    middle = column.write_middle(float(np.median(known)))
     return f"{low} to {high}, median {middle}, {n_distinct:,} different"
 
 
@@ -454,21 +424,17 @@ def draw_histogram(
 
     The column has two different values. The range `usual` is drawn to scale; `limits`
     tell where one bin ends and the next begins, and `groups` the coarse bin of each.
-
-    Returns
-    -------
-    dict
-        bars and beyond (x, y, width, height), bands (x, width), limits (x, strong),
-        left and right (of the scale), low, high, cut (how many values lie beyond, in
-        words) and text (for screen readers).
+    Returns bars and beyond (x, y, width, height), bands (x, width), limits (x, strong),
+    left and right (of the scale), low, high, cut (how many values lie beyond, in words)
+    and text (for screen readers).
     """
     known, low, high = column.known, usual.low, usual.high
     whole = high / 2 - low / 2 < _N_BARS / 2 and bool((known == known.round()).all())
     inside = known[(known >= low) & (known <= high)]
     if whole:  # a bar for each whole number
         low, high = low - 0.5, high + 0.5
-    left = _GAP + _FAR_WIDTH if len(usual.below) else 0.0
-    right = WIDTH - (_GAP + _FAR_WIDTH if len(usual.above) else 0.0)
+    left = (_GAP + _FAR_WIDTH) * (len(usual.below) > 0)
+    right = WIDTH - (_GAP + _FAR_WIDTH) * (len(usual.above) > 0)
     # Scaled: the difference of the ends may be too large for a float.
     size = max(abs(low), abs(high))
     ends, places = (low / size, high / size), (left, right)
@@ -478,30 +444,25 @@ def draw_histogram(
     peak = int(counts.argmax())
     # An edge may belong to either bar, so the bar is named by the values that it holds.
     held = inside[np.searchsorted(edges[1:-1], positions, "right") == peak]
-    where = dict.fromkeys(map(column.write, (held.min(), held.max())))
-    middles = limits / size
+    where = column.write_range(held.min(), held.max())
     return {
         **_draw_bars(edges, counts, usual),
-        **_draw_bins(np.interp(middles, ends, places), left, right, groups),
+        **_draw_bins(np.interp(limits / size, ends, places), left, right, groups),
         "left": left,
         "right": right,
         "low": column.write(usual.low),
         "high": column.write(usual.high),
-        "cut": _write_cut(column, usual),
+        "cut": " and ".join(
+            f"{counted(len(beyond), 'value')} {side} {column.write(end)}"
+            for beyond, side, end in (
+                (usual.below, "below", usual.low),
+                (usual.above, "above", usual.high),
+            )
+            if len(beyond)
+        ),
         "text": f"Values from {column.write(usual.low)} to {column.write(usual.high)}; "
-        f"the tallest bar, {' to '.join(where)}, holds "
-        f"{write_share(counts[peak] / len(known))}.",
+        f"the tallest bar, {where}, holds {write_share(counts[peak] / len(known))}.",
     }
-
-
-def _write_cut(column: DisplayColumn, usual: UsualRange) -> str:
-    """Write how many values lie beyond each end of the scale."""
-    ends = ((usual.below, "below", usual.low), (usual.above, "above", usual.high))
-    return " and ".join(
-        f"{counted(len(beyond), 'value')} {where} {column.write(end)}"
-        for beyond, where, end in ends
-        if len(beyond)
-    )
 
 
 def _draw_bars(

@@ -59,21 +59,10 @@ def describe_clusters(
 ) -> list[dict[str, Any]]:
     """Name each cluster, and list its size and its typical values.
 
-    Parameters
-    ----------
-    clusters : ProximityKMeans
-        Fitted.
-    counts : ndarray of shape (n_clusters, 1 + total bins), int64
-        See `count_cells`.
-    columns : mapping from the feature to DisplayColumn, optional
-        They write the names and the values.
-
-    Returns
-    -------
-    list of dict
-        cluster, name, size, share_text, and values, in the order of the profile:
-        feature, value, share and share_overall (of the known cells), and cells ("known
-        cells", or "cells" where missing cells have a bin of their own).
+    `counts` are from `count_cells`; `columns`, by feature, write the names and the
+    values. The keys are cluster, name, size, share_text, and values, in the order of
+    the profile: feature, value, share and share_overall (of the known cells), and cells
+    ("known cells", or "cells" where missing cells have a bin of their own).
     """
     sizes = counts[:, 0].tolist()
     values: list[list[dict[str, Any]]] = [[] for _ in sizes]
@@ -125,16 +114,10 @@ def _list_typical_values(
             continue
         share, overall = in_value[c] / known[c], in_value.sum() / known.sum()
         if share > overall + _MIN_EXCESS:
-            yield (
-                c,
-                {
-                    "feature": one["feature"],
-                    "value": one["value"],
-                    "share": float(share),
-                    "share_overall": float(overall),
-                    "cells": "cells" if model.informative[j] else "known cells",
-                },
-            )
+            found = {name: one[name] for name in ("feature", "value")}
+            found |= {"share": float(share), "share_overall": float(overall)}
+            found["cells"] = "cells" if model.informative[j] else "known cells"
+            yield c, found
 
 
 def _name_ranges(model: Model, j: int) -> dict[str, slice]:
@@ -169,7 +152,6 @@ def write_findings(
     if far:
         lines.append(f"{write_far_values(far, names)}.")
     other = "other " if far else ""
-    checked = counted(surprising["n_cells"], f"{other}observed cell")
     if surprising["rows"]:
         which, row, cell = _choose_clearest(surprising["rows"])
         rows = counted(surprising["found"], f"{other}row")
@@ -178,21 +160,18 @@ def write_findings(
             f"{which} is row {names[row]}: {cell['feature']} {cell['text']}."
         )
     else:
+        apart = ["the numbers above"] if surprising["n_far"] else []
+        if surprising["n_confirmed"]:
+            apart.append("values that other cells of their row confirm")
+        but = f"apart from {join_names(apart)}, " if apart else ""
+        cells = counted(surprising["n_cells"], f"{other}observed cell")
         lines.append(
-            f"{checked} compared with the rest of their row: {_write_apart(surprising)}"
+            f"{cells} compared with the rest of their row: {but}"
             f"in no row are the values, taken together, {surprising['than']}. A wrong "
             "value can be likely, and is then not found; the card of each column shows "
             "its extremes."
         )
     return [*lines, _write_missing(counts, missing)]
-
-
-def _write_apart(surprising: Mapping[str, Any]) -> str:
-    """Write which unusual values are not counted as surprising; "" if none."""
-    apart = ["the numbers above"] if surprising["n_far"] else []
-    if surprising["n_confirmed"]:
-        apart.append("values that other cells of their row confirm")
-    return f"apart from {join_names(apart)}, " if apart else ""
 
 
 def _choose_clearest(
@@ -203,12 +182,8 @@ def _choose_clearest(
     The first cells of all rows come first. Also returns what its row is called, and the
     index of the row.
     """
-    found = [
-        (k, one["row"], cell)
-        for one in rows
-        for k, cell in enumerate(one["cells"])
-        if cell["expected"]
-    ]
+    cells = ((k, o["row"], cell) for o in rows for k, cell in enumerate(o["cells"]))
+    found = [one for one in cells if one[2]["expected"]]
     if found:
         return "clearest", *min(found, key=lambda one: one[0])[1:]
     return "most unusual", rows[0]["row"], rows[0]["cells"][0]
@@ -221,7 +196,11 @@ def write_far_values(
 
     `far` is from `list_far_values`.
     """
-    places = [_write_far(one, names) for one in far[:most]] + _count_far(far[most:])
+    places = [_write_far(one, names) for one in far[:most]]
+    if others := far[most:]:
+        n = sum(len(one["rows"]) + one["more"] for one in others)
+        columns = join_names([one["name"] for one in others], _N_COLUMNS)
+        places.append(f"and {counted(n, 'more number')} in {columns}")
     return f"Far from all other numbers of their column: {'; '.join(places)}"
 
 
@@ -234,23 +213,13 @@ def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
     return f"{one['name']} {join_names(places, len(places))}"
 
 
-def _count_far(columns: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Write how many far values the other columns have; an empty list if none."""
-    if not columns:
-        return []
-    n = sum(len(one["rows"]) + one["more"] for one in columns)
-    names = join_names([one["name"] for one in columns], _N_COLUMNS)
-    return [f"and {counted(n, 'more number')} in {names}"]
-
-
 def _write_clusters(clusters: Sequence[Mapping[str, Any]], kind: str) -> str:
     """Write how many clusters there are, and the shares and names of the largest."""
     shown = []
     for one in clusters[:_N_NAMED]:
         typical = f"typical: {one['name']}" if one["values"] else one["name"]
         shown.append(f"{one['share_text']} of the rows ({typical})")
-    more = len(clusters) - len(shown)
-    if more:
+    if more := len(clusters) - len(shown):
         shown.append(f"and {counted(more, f'smaller {kind}')}")
     start = "Cut into" if kind == "part" else "The rows form"
     return f"{start} {counted(len(clusters), kind)}: {'; '.join(shown)}."
@@ -266,8 +235,7 @@ def _write_missing(counts: Mapping[str, Any], missing: Mapping[str, Any]) -> str
         f"{capitalize(write_share(counts['share']))} of the cells are missing, {where} "
         f"in {join_names(most)}."
     )
-    kept = [one["name"] for one in missing["kept"]]
-    if kept:
+    if kept := [one["name"] for one in missing["kept"]]:
         names = join_names(kept, _N_COLUMNS)
         line += f" Missing cells in {names} count as a value of their own."
     return line

@@ -132,20 +132,22 @@ class TableReport:
             assumptions = assumptions or table.assumptions
             doubts = doubts or table.doubts
             table = table.frame
-        _check_clusters(clusters)
+        if not isinstance(clusters, ProximityKMeans | None):
+            raise TypeError(
+                f"clusters must be a fitted ProximityKMeans or None, got {clusters!r}."
+            )
+        if clusters is not None:
+            check_is_fitted(clusters)
         with warnings.catch_warnings():
             # Warnings about empty columns, which the page shows.
             warnings.simplefilter("ignore", UserWarning)
             used, coded = _choose_kernel(table, kernel, clusters)
-            names = _name_rows(ids, len(coded))
-            given = kernel is not None
-            content = _collect_content(
-                coded, used, given, clusters, names, random_state
-            )
+            names, given = _name_rows(ids, len(coded)), kernel is not None
+            how = given, clusters, names, random_state
+            content = _collect_content(coded, used, *how)
         content["title"] = clean(title, 200) if title else content["size"]
-        content["assumptions"] = [
-            clean(one, 500) for one in assumptions if one not in doubts
-        ]
+        lines = [clean(one, 500) for one in assumptions if one not in doubts]
+        content["assumptions"] = lines
         content["doubts"] = [clean(capitalize(one), 500) for one in doubts]
         content["made"] = clean(made, 500) if made else ""
         self._size: str = content["size"]
@@ -164,7 +166,12 @@ class TableReport:
         Path
             The path of the file.
         """
-        target = _check_path(path)
+        target = Path(path)
+        if target.is_dir():
+            raise IsADirectoryError(f"{target} is a folder; name a file in it.")
+        if not target.absolute().parent.is_dir():
+            text = f"the folder of {target} does not exist; create it first."
+            raise FileNotFoundError(text)
         with whole_file(target) as file:
             file.write(self.html.encode())
         return target
@@ -180,18 +187,6 @@ class TableReport:
         return f"TableReport({self._size})"
 
 
-def _check_path(path: str | os.PathLike[str]) -> Path:
-    """Return the path; raise an error if no file can be written there."""
-    target = Path(path)
-    if target.is_dir():
-        raise IsADirectoryError(f"{target} is a folder; name a file in it.")
-    if not target.absolute().parent.is_dir():
-        raise FileNotFoundError(
-            f"the folder of {target} does not exist; create it first."
-        )
-    return target
-
-
 def _choose_kernel(
     table: Any, kernel: ProximityKernel | None, clusters: ProximityKMeans | None
 ) -> tuple[ProximityKernel, CodedTable]:
@@ -199,36 +194,11 @@ def _choose_kernel(
 
     A table that is already coded by this kernel is not coded again.
     """
-    if kernel is None and clusters is not None:
-        kernel = clusters.kernel_
-    if kernel is None:
+    if kernel is None and clusters is None:
         kernel = ProximityKernel()
         return kernel, fit_coded(kernel, table)
-    kernel = find_kernel(kernel)
+    kernel = find_kernel(clusters if kernel is None else kernel)
     return kernel, code_table(kernel, table)
-
-
-def _choose_comparison(
-    kernel: ProximityKernel, coded: CodedTable, given: bool
-) -> tuple[ProximityKernel, CodedTable]:
-    """Return the kernel that compares rows, and the rows coded by this kernel.
-
-    It is fitted like the kernel of `ProximityNeighbors`, unless a kernel was given, or
-    the kernel of the clusters has its own `n_bins` or is a cascade.
-    """
-    if given or kernel.n_bins is not None or kernel.matching != "pairwise":
-        return kernel, coded
-    return fit_search_kernel(kernel, coded.columns)
-
-
-def _check_clusters(clusters: ProximityKMeans | None) -> None:
-    """Raise an error unless the clusters are None or a fitted ProximityKMeans."""
-    if clusters is not None:
-        if not isinstance(clusters, ProximityKMeans):
-            raise TypeError(
-                f"clusters must be a fitted ProximityKMeans or None, got {clusters!r}."
-            )
-        check_is_fitted(clusters)
 
 
 def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
@@ -273,7 +243,11 @@ def _collect_content(
     named += [row for one in far for row in one["rows"]]
     always = np.unique(named).astype(int)
     compared = sample_compared_rows(len(names), len(columns), always, rng)
-    near = _choose_comparison(kernel, coded, given)
+    near = kernel, coded
+    # Rows are compared as neighbors do, unless a kernel was given, or the kernel of the
+    # clusters has its own bins or is a cascade.
+    if not given and kernel.n_bins is None and kernel.matching == "pairwise":
+        near = fit_search_kernel(kernel, coded.columns)
     data = describe_rows(near[0], columns, near[1], compared, rng)
     data["ids"] = [names[i] for i in data["rows"]]
     data["sampled"] = len(data["rows"]) < len(names)

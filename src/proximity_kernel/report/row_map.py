@@ -25,14 +25,9 @@ from sklearn.neighbors import NearestNeighbors
 from .. import ProximityKernel
 from .._coded import CodedTable
 from .._model import Model
-from .._nearest import (
-    Nearest,
-    drop_itself,
-    find_nearest,
-    merge_nearest,
-)
+from .._nearest import Nearest, drop_itself, find_nearest, merge_nearest
 from .._shared.resources import count_threads
-from ..kernel import bin_names, index_rows, represent, represent_for_search
+from ..kernel import bin_names, index_rows, represent_for_search
 from .display_columns import DisplayColumn
 from .sections import estimate_cells, sample_rows
 
@@ -82,14 +77,10 @@ def rank_rows(
 ) -> sp.csr_array:
     """Represent rows for the map: numbers by ranks, categories by probabilities.
 
-    `rows` has the indices of the coded rows in the table.
-
-    Returns
-    -------
-    csr_array of shape (n, n_columns), float64
-        A column of numbers has one column, the rank of each cell scaled to -1 to 1, so
-        that numbers and categories have a similar influence. A missing cell has the
-        expected rank of its estimate. Any other column has one column for each bin.
+    `rows` has the indices of the coded rows in the table. A column of numbers has one
+    column, the rank of each cell scaled to -1 to 1, so that numbers and categories have
+    a similar influence. A missing cell has the expected rank of its estimate. Any other
+    column has one column for each bin.
     """
     plain = replace(model, rarity=0.0, feature_weights=None)
     kinds = [one.kind for one in model.types]
@@ -192,31 +183,27 @@ def describe_rows(
     """Collect what the page needs to draw the map and to compare rows on it.
 
     `compared` has the indices of the rows that can be compared, ascending. If there are
-    too many other rows, `rng` samples them.
+    too many other rows, `rng` samples them. The keys are:
 
-    Returns
-    -------
-    dict
-        ``rows``: indices of the rows on the map: first the ``n`` compared rows; then,
-        up to position ``n_cells``, their nearest rows that are not compared; then other
-        rows.
-        ``places``: positions of these rows on the map.
-        ``kept``: the mean share of the ten nearest rows of a compared row that are also
-        its ten nearest on the map.
-        ``near``: for each compared row, its nearest rows in the whole table, as
-        indices into ``rows``.
-        ``similarity``: of each compared row to its nearest rows, in thousandths.
-        ``agreement``: of each such pair of rows in each feature, in hundredths.
-        ``columns``: a dict for each column, with its name, its kind, and whether it is
-        measured (has no labels), and ``steps`` if it has few different numbers. For the
-        first ``n_cells`` rows: ``cells``, as indices into the distinct ``texts`` (-1 if
-        missing); ``bins`` (-1 if estimated, -2 if unknown), with the ``names`` of the
-        bins that occur; and for a "fine" column, ``leaves`` and ``leaf_names``. For all
-        rows: ``grades``, which give the colors, and their ``legend``.
-        ``estimates``: for each estimated cell a list of integers: the position of its
-        row, the feature, the number of matching rows (0 if none was matched), the
-        number of features that changed the estimate most, these features, and up to
-        three bins, each followed by its probability in hundredths.
+    ``rows``: indices of the rows on the map: first the ``n`` compared rows; then, up to
+    position ``n_cells``, their nearest rows that are not compared; then other rows.
+    ``places``: their positions on the map. ``kept``: the mean share of the ten nearest
+    rows of a compared row that are also its ten nearest on the map. ``near``: for each
+    compared row, its nearest rows in the whole table, as indices into ``rows``.
+    ``similarity``: to these rows, in thousandths. ``agreement``: of each such pair of
+    rows in each feature, in hundredths.
+
+    ``columns``: a dict for each column, with its name, its kind, and whether it is
+    measured (has no labels), and ``steps`` if it has few different numbers. For the
+    first ``n_cells`` rows: ``cells``, as indices into the distinct ``texts`` (-1 if
+    missing); ``bins`` (-1 if estimated, -2 if unknown), with the ``names`` of the bins
+    that occur; and for a "fine" column, ``leaves`` and ``leaf_names``. For all rows:
+    ``grades``, which give the colors, and their ``legend``.
+
+    ``estimates``: for each estimated cell a list of integers: the position of its row,
+    the feature, the number of matching rows (0 if none was matched), the number of
+    features that changed the estimate most, these features, and up to three bins, each
+    followed by its probability in hundredths.
     """
     model, n, k = kernel.model_, len(compared), min(N_NEAREST, len(coded) - 1)
     n_kept = min(N_KEPT, len(coded) - 1)
@@ -233,14 +220,16 @@ def describe_rows(
     codes = replace(coded, columns=()).take(rows)  # without a copy of the columns
     ranked = rank_rows(model, columns, codes, rows, n_threads)
     coded = coded.take(detailed)
-    matrix = represent(kernel, coded)
-    plain = _represent_without_rarity(kernel, coded, matrix)
+    # Without rarity, so that agreement in a feature is from 0 to 1.
+    form = kernel.dtype, kernel.normalize, n_threads
+    plain = replace(model, rarity=0.0).represent(coded, *form)
     coded.release()
     places = spread_rows(ranked, place_rows(ranked, n))
     pairs = plain[np.repeat(np.arange(n), k)].multiply(plain[near.ravel()])
     agreement = np.clip(model.agree_by_feature(pairs), 0, 1)
     estimates = _describe_estimates(*estimate_cells(kernel, coded))
     cells = _describe_cells(kernel, columns, detailed, coded, estimates)
+    hundredths = np.round(100 * agreement).astype(int).reshape(n, k, len(columns))
     return {
         "rows": rows.tolist(),
         "n": n,
@@ -249,28 +238,13 @@ def describe_rows(
         "kept": _measure_kept_neighbors(kept, places),
         "near": near.tolist(),
         "similarity": np.round(1000 * similarity[:, :k]).astype(int).tolist(),
-        "agreement": np.round(100 * agreement)
-        .astype(int)
-        .reshape(n, k, len(columns))
-        .tolist(),
+        "agreement": hundredths.tolist(),
         "estimates": estimates,
         "columns": [
             cell | _grade_cells(column, rows)
             for cell, column in zip(cells, columns, strict=True)
         ],
     }
-
-
-def _represent_without_rarity(
-    kernel: ProximityKernel, coded: CodedTable, matrix: sp.csr_array
-) -> sp.csr_array:
-    """Represent rows without rarity, so that agreement in a feature is from 0 to 1."""
-    if not kernel.model_.rarity:
-        return matrix
-    coded.release()  # discard the representation with rarity, which the table caches
-    plain = replace(kernel.model_, rarity=0.0)
-    n_threads = count_threads(kernel.n_jobs)
-    return plain.represent(coded, kernel.dtype, kernel.normalize, n_threads)
 
 
 def _find_nearest(
@@ -365,20 +339,17 @@ def _describe_cells(
     for _, j, _, n_movers, *rest in estimates:
         used[j].update(rest[n_movers::2])
     names = bin_names(kernel)
-    out = []
-    for j, column in enumerate(columns):
-        cells, texts = _list_texts(column, column.values[rows])
-        out.append(
-            {
-                "name": column.name,
-                "kind": column.kind,
-                "measured": column.labels is None,
-                "cells": cells,
-                "texts": texts,
-                "bins": bins[:, j].tolist(),
-                "names": {k: column.write_bin(names[j][k]) for k in sorted(used[j])},
-            }
-        )
+    out = [
+        {
+            "name": column.name,
+            "kind": column.kind,
+            "measured": column.labels is None,
+            **_list_texts(column, column.values[rows]),
+            "bins": bins[:, j].tolist(),
+            "names": {k: column.write_bin(names[j][k]) for k in sorted(used[j])},
+        }
+        for j, column in enumerate(columns)
+    ]
     codes = codes if coded.leaves is None else coded.leaves.astype(np.int64)
     for j, own in kernel.model_.leaf_names.items():
         leaves = np.where(columns[j].missing[rows], ESTIMATED, codes[:, j])
@@ -388,12 +359,10 @@ def _describe_cells(
     return out
 
 
-def _list_texts(
-    column: DisplayColumn, values: NDArray[np.float64]
-) -> tuple[list[int], list[str]]:
+def _list_texts(column: DisplayColumn, values: NDArray[np.float64]) -> dict[str, Any]:
     """Encode values as indices into a list of distinct texts; -1 is missing."""
     known = ~np.isnan(values)
     distinct, place = np.unique(values[known], return_inverse=True)
     places = np.full(len(values), -1)
     places[known] = place
-    return places.tolist(), [column.write(value) for value in distinct.tolist()]
+    return {"cells": places.tolist(), "texts": list(map(column.write, distinct))}

@@ -62,18 +62,13 @@ def find_surprising_rows(
 ) -> dict[str, Any]:
     """Find the rows with values that do not fit the rest of their row.
 
-    The options of `kernel` are used to fit the kernel of `ProximityOutliers`.
-
-    Returns
-    -------
-    dict
-        ``found``: how many rows are outliers by such values. ``n_far``: how many other
-        rows are outliers only by far numbers. ``n_confirmed``: how many other rows are
-        outliers only by values that other cells or rows confirm. ``rows``: the ten most
-        surprising rows, the most surprising first: row (its index) and cells, a list of
-        dict: feature, text and expected (whether another value is expected).
-        ``n_cells``: how many observed cells were compared. ``than``: how unlikely
-        these rows are, in words.
+    The options of `kernel` are used to fit the kernel of `ProximityOutliers`. The keys
+    are ``found`` (how many rows are outliers by such values), ``n_far`` (how many
+    others only by far numbers), ``n_confirmed`` (how many others only by values that
+    other cells or rows confirm), ``rows`` (the ten most surprising rows, the most
+    surprising first: row, its index, and cells: feature, text and expected, whether
+    another value is expected), ``n_cells`` (how many observed cells were compared) and
+    ``than`` (how unlikely these rows are, in words).
     """
     odd, own = fit_like(kernel, coded.columns)
     cells: NDArray[np.float64] = odd.score_cells(own)
@@ -148,15 +143,11 @@ def _write_given(columns: Sequence[DisplayColumn], text: str) -> str:
 def count_missing_cells(columns: Sequence[DisplayColumn]) -> dict[str, Any]:
     """Count missing cells: in all, by column, and by set of columns missing together.
 
-    Returns
-    -------
-    dict
-        ``cells`` (number of missing cells), ``share`` (of all cells), ``columns``
-        (number of columns with missing cells), ``most`` (name and missing share of the
-        columns with the most), ``complete`` (number of complete rows), ``n_patterns``
-        (number of sets of columns that are missing together in a row) and ``patterns``
-        (the most common sets: rows, share and text; if there are many sets, only sets
-        of several rows).
+    The keys are ``cells`` (missing), ``share`` (of all cells), ``columns`` (number of
+    columns with missing cells), ``most`` (name and missing share of the columns with
+    the most), ``complete`` (number of complete rows), ``n_patterns`` (number of sets of
+    columns that are missing together in a row) and ``patterns`` (the most common sets:
+    rows, share and text; if there are many sets, only sets of several rows).
     """
     missing = np.column_stack([column.missing for column in columns])
     packed = np.packbits(missing, axis=1)
@@ -212,20 +203,15 @@ def describe_missing_cells(
 ) -> dict[str, Any]:
     """Describe how certain the estimates of the missing cells are.
 
-    `rng` samples `MAX_ROWS` rows of a table that has more.
-
-    Returns
-    -------
-    dict
-        ``cells``: number of cells that were estimated. ``looked``: number of rows in
-        the sample. ``features``: the columns with estimated cells, the column with the
-        most first: name, cells, certainty (the mean probability of the likeliest bin),
-        usual (the share of the most common bin), informed (whether the estimates differ
-        from the shares in the whole column), movers (the columns that changed informed
-        estimates most) and basis (the source of the estimates without movers).
-        ``empty``: columns without an observed value; their cells are not counted here.
-        ``kept``: columns whose missing cells have a bin of their own: name, missing
-        (the number of missing cells) and reason.
+    `rng` samples `MAX_ROWS` rows of a table that has more. The keys are ``cells`` (that
+    were estimated); ``looked`` (number of rows in the sample); ``features``, the
+    columns with estimated cells, the column with the most first: name, cells, certainty
+    (the mean probability of the likeliest bin), usual (the share of the most common
+    bin), informed (whether the estimates differ from the shares in the whole column),
+    movers (the columns that changed informed estimates most) and basis (the source of
+    the estimates without movers); ``empty``, columns without an observed value, whose
+    cells are not counted here; and ``kept``, columns whose missing cells have a bin of
+    their own: name, missing (number of missing cells) and reason.
     """
     rows = sample_rows(len(coded), MAX_ROWS, rng)
     cells, shares = estimate_cells(kernel, coded.take(rows))
@@ -259,12 +245,8 @@ def estimate_cells(
 ) -> tuple[NDArray[np.void], list[NDArray[np.float64]]]:
     """Estimate the missing cells of coded rows.
 
-    Returns
-    -------
-    cells : structured ndarray of shape (n_missing,)
-        As `ProximityKernel.provenance` lists them.
-    shares : list of ndarray of shape (n_missing in the feature, n_bins)
-        Estimates of the missing cells of each feature, in the order of `cells`.
+    Returns the cells as `ProximityKernel.provenance` lists them, and for each feature
+    the estimates of its missing cells in this order, of shape (n_missing, n_bins).
     """
     model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
     found = model.matcher.estimate(coded, n_threads)
@@ -308,13 +290,10 @@ def describe_evidence(
 ) -> dict[str, Any] | None:
     """Measure how much each column tells about each other, and order the columns by it.
 
-    Returns
-    -------
-    dict or None
-        ``names`` of the columns with the largest shares, ``rows`` of the
-        matrix (see `measure_information`), ``n_others`` (number of columns that are not
-        shown), and the ``pairs`` with the largest shares. None if there are fewer than
-        two columns, or with ``matching="cascade"``, which counts no pairs.
+    The keys are ``names`` of the columns with the largest shares, ``rows`` of the
+    matrix (see `measure_information`), ``n_others`` (number of columns that are not
+    shown), and the ``pairs`` with the largest shares. None if there are fewer than two
+    columns, or with ``matching="cascade"``, which counts no pairs.
     """
     matcher = kernel.model_.matcher
     if not isinstance(matcher, Pairwise) or len(columns) < 2:
@@ -342,16 +321,11 @@ def measure_information(counts: PairCounts) -> NDArray[np.float64]:
     """Compute the share of each column's uncertainty that each other column removes.
 
     The uncertainty is the entropy of the bins. What a bin a of column i tells about bin
-    b of column j, log P(a | b) / P(a), is averaged over the rows that observe both.
-    P(a | b) is counted in the other rows, with one row added that has the frequencies
-    P(a), because rare bins would seem to tell much about the rows they are counted in.
-    If every bin of i comes with one bin of j only, and that is not due to rare bins,
-    the share is 1.
-
-    Returns
-    -------
-    ndarray of shape (n_features, n_features)
-        Row i, column j: what i tells about j, from 0 to 1; the diagonal is 0.
+    b of column j, log P(a | b) / P(a), is averaged over the rows that observe both. P(a
+    | b) is counted in the other rows, with one row added that has the frequencies P(a),
+    because rare bins would seem to tell much about the rows they are counted in. If
+    every bin of i comes with one bin of j only, and that is not due to rare bins, the
+    share is 1. Entry (i, j) is what i tells about j; the diagonal is 0.
     """
     n_features, ends = len(counts.n_bins), np.cumsum(counts.n_bins)
     told = np.zeros((n_features, n_features))

@@ -116,25 +116,15 @@ function compare(row, nth) {
   }
 }
 
-function nameRow(row) {
+function showNear(row) {
   const title = byId("panel-title");
   title.replaceChildren("Row ", make("bdi", { text: data.ids[row] }));
   if (data.clusters) title.append(make("span", { class: "note", text: ` in ${data.kind} ${data.clusters[row]}: ${data.names[data.clusters[row]]}` }));
-}
-
-function tellRow(row) {
-  nameRow(row);
-  byId("panel-lead").textContent = `The page has the most similar rows of ${count(data.n)} rows on the map, but not of this row.`;
-  byId("near").replaceChildren();
-  byId("why").replaceChildren();
-}
-
-function showNear(row) {
-  nameRow(row);
-  const near = data.near[row];
-  byId("panel-lead").textContent = near.length
-    ? `The ${near.length === 1 ? "row" : near.length + " rows"} most similar to this row. A similarity of 1 means the same label or narrow range in every column, 0 a different label or range in every column. It is the share of what an equal row would score, and differs a little in the other direction. Choose a row to see why.`
-    : "There is no other row.";
+  const near = row < data.n ? data.near[row] : [];
+  let lead = "There is no other row.";
+  if (row >= data.n) lead = `The page has the most similar rows of ${count(data.n)} rows on the map, but not of this row.`;
+  else if (near.length) lead = `The ${near.length === 1 ? "row" : near.length + " rows"} most similar to this row. A similarity of 1 means the same label or narrow range in every column, 0 a different label or range in every column. It is the share of what an equal row would score, and differs a little in the other direction. Choose a row to see why.`;
+  byId("panel-lead").textContent = lead;
   const buttons = near.map((other, nth) => {
     const similarity = data.similarity[row][nth] / 1000;
     const button = make("button", { type: "button", "aria-pressed": String(nth === 0) },
@@ -314,15 +304,16 @@ function drawMap() {
   pen.globalAlpha = 1;
   if (byId("color-by").value === "clusters") numberClusters(width);
   if (chosen !== null) {
-    if (chosen < data.n) data.near[chosen].forEach((i) => ring(i, 7, 1.5, "--ink"));
-    ring(chosen, 9, 3.5, "--accent");
+    if (chosen < data.n) data.near[chosen].forEach((i) => drawCircle(spot(i), 7, 1.5, "--ink"));
+    drawCircle(spot(chosen), 9, 3.5, "--accent");
   }
 }
 
-function ring(i, radius, width, shade) {
-  const [x, y] = spot(i);
+function drawCircle([x, y], radius, width, shade, inside) {
   pen.beginPath();
   pen.arc(x, y, radius, 0, 2 * Math.PI);
+  pen.fillStyle = inside ? color(inside) : "transparent";
+  pen.fill();
   pen.lineWidth = width;
   pen.strokeStyle = color(shade);
   pen.stroke();
@@ -363,14 +354,7 @@ function numberClusters(width) {
     let y = middle[1];
     while (taken.some(([u, v]) => Math.hypot(u - x, v - y) < 2 * BADGE)) y += 2 * BADGE;
     taken.push([x, y]);
-    pen.beginPath();
-    pen.arc(x, y, BADGE, 0, 2 * Math.PI);
-    pen.fillStyle = color("--paper");
-    pen.fill();
-    pen.lineWidth = 2.5;
-    pen.strokeStyle = color(`--mark-${c % MARKS}`);
-    pen.stroke();
-    pen.lineWidth = 1;
+    drawCircle([x, y], BADGE, 2.5, `--mark-${c % MARKS}`, "--paper");
     pen.fillStyle = color("--ink");
     pen.fillText(String(c), x, y);
   });
@@ -446,8 +430,7 @@ function select(i) {
   byId("row-note").textContent = here > 1 ? `${count(here)} rows share this point.` : "";
   if (data.clusters) pick(data.clusters[i], true);
   drawMap();
-  if (i < data.n) showNear(i);
-  else tellRow(i);
+  showNear(i);
   if (byId("panel").getBoundingClientRect().top < 0 && wide.matches) showPanel();
 }
 
@@ -459,8 +442,7 @@ function showPanel() {
 
 // A cluster is picked by its card; choosing a row only marks the card of its cluster.
 function pick(cluster, mark) {
-  if (!mark) picked = picked === cluster ? null : cluster;
-  else picked = null;
+  picked = mark || picked === cluster ? null : cluster;
   document.querySelectorAll(".clusters .card").forEach((card) => {
     const own = Number(card.dataset.cluster) === cluster;
     card.classList.toggle("current", own && (mark || picked !== null));
