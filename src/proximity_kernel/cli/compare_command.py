@@ -391,6 +391,8 @@ def _print_unlike(invocation: Invocation, old: LoadedTable, new: LoadedTable) ->
             _print(invocation, f"{only} new categories or numbers outside the range:")
         for i in some[:_N_ROWS]:
             _print(invocation, f"row {labels[i]}: {texts[i]}")
+        if len(some) > _N_ROWS:
+            _print(invocation, f"and {counted(len(some) - _N_ROWS, 'more row')}")
     if options.output is None and options.format is None:
         if max(len(alone), len(order) - len(alone)) > _N_ROWS:
             invocation.note("-o FILE writes all of these rows, with all columns")
