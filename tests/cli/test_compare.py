@@ -62,6 +62,16 @@ def test_rows_are_matched_by_the_ids_of_the_old_file(compare):
     assert len(rows) == 1
 
 
+def test_rows_that_are_not_listed_are_counted(compare):
+    old = make_patients(300, 0)
+    new = old.copy()
+    new.loc[:7, "ward"] = [f"new {i}" for i in range(8)]
+    said, rows = compare(old, new)
+    assert len(rows) == 8
+    assert said.count("ward new ") == 5
+    assert "and 3 more rows\n" in said
+
+
 def test_equal_rows_and_a_constant_that_changed_are_counted_once(compare):
     old = make_patients(200, 0).assign(year=2023.0, state="open")
     new = old.assign(year=2024.0)
