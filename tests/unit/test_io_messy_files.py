@@ -105,9 +105,7 @@ def test_values_without_letters_are_no_ids(read_text):
     clocks = [f"{i // 60:02d}:{i % 60:02d}" for i in range(30)]
     table = read_text(column(clocks))
     assert not len(table.ids.columns)
-    assert table.frame["x"].cat.ordered
-    scores = [f"{i}:{i + 7}" for i in range(30)]
-    assert not len(read_text(column(scores)).ids.columns)
+    assert any("confirms it): 'x' (30" in line for line in table.assumptions)
 
 
 def test_numbers_that_name_rows_and_texts_that_differ_in_case(read_text):

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
-from .._saving import read_archive
 from .._shared.extras import require
 from .._shared.wording import counted, find_similar, listed
 from .files import find_batched_type, open_file
@@ -189,7 +188,12 @@ def read_table(
 
 def _load_schema(path: str | os.PathLike[str]) -> Schema:
     """Load the schema of the table of a model file; raise InputError if it has none."""
-    notes = read_archive(path)[0].get("notes")
+    from .._saving import ModelFileError, read_archive  # imports numpy
+
+    try:
+        notes = read_archive(path)[0].get("notes")
+    except ModelFileError as error:
+        raise InputError(f"`schema`: {error}") from error
     try:
         return Schema.from_dict(dict(notes or {})["schema"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
