@@ -221,7 +221,7 @@ def _fit_formula(
     slopes for scaled numbers.
     """
     rows = np.asarray(~np.isnan(own.values[[t, *chosen]]).any(axis=0))
-    if rows.sum() < max(_FEWEST_ROWS, np.count_nonzero(~np.isnan(values[t])) / 2):
+    if rows.sum() < max(_FEWEST_ROWS, np.count_nonzero(~np.isnan(own.values[t])) / 2):
         return None
     slopes = _fit_slopes(own, t, chosen, rows)
     formula = own.make_formula(t, chosen, slopes, logarithmic)

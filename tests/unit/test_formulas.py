@@ -50,6 +50,19 @@ def test_a_product_is_found_although_some_rows_have_no_logarithm(factor):
     assert (odd.score_cells(orders).loc[::50, "price"] < 5).all()
 
 
+def test_a_product_that_is_mostly_zero_is_found_in_the_other_rows():
+    rng = np.random.default_rng(8)
+    late = np.where(rng.random(600) < 0.6, 0, rng.integers(1, 30, 600))
+    rate = rng.choice([0.05, 0.1, 0.25], 600)
+    table = pd.DataFrame({"late": late, "rate": rate, "fine": (late * rate).round(2)})
+    i = int(table.index[(late == 6) & (rate == 0.1)][0])
+    table.loc[i, "fine"] = 6.0
+    odd = ProximityOutliers().fit(table)
+    first = odd.reasons(table)[i][0]
+    assert (first.feature, first.expected) == ("fine", "0.6")
+    assert (odd.score_cells(table).loc[late == 0, "fine"] < 5).all()
+
+
 def test_a_number_that_agrees_with_its_formula_scores_by_its_tail_only():
     orders = make_orders()
     odd = ProximityOutliers().fit(orders)

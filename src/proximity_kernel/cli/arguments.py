@@ -172,12 +172,12 @@ def _outliers(parser: argparse.ArgumentParser) -> None:
     _add_input(parser)
     add = parser.add_argument
     add("--top", type=_whole_number(1), metavar="N",
-        help="only the N most unusual rows (or cells), the most unusual first, each "
-        "with its reasons")  # fmt: skip
+        help="only the N most unusual rows (or cells), the most unusual first, with "
+        "their reasons, if other rows do not confirm all cells")  # fmt: skip
     add("--cells", action="store_true",
         help="list cells instead of rows, the most unusual first: the unusual cells of "
         "outliers, and those of other rows that score 6 or more; with --top N, the N "
-        "most unusual cells of all rows")  # fmt: skip
+        "most unusual of all rows; without cells that other rows confirm")  # fmt: skip
     add("--share", type=_parse_share, metavar="S",
         help="share of the rows to call outliers; by default, outliers are the rows "
         "that score higher than 99 %% of rows sampled from the fitted "

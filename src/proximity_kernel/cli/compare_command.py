@@ -306,7 +306,7 @@ def _compare_counts(new: Any, old: Any, what: str) -> str:
     said += ", each fifth of them compared with the rest"
     enough = min(len(new), len(old)) >= _MIN_ROWS
     if n and usual and enough and fisher_exact(counts, "greater").pvalue > _CHANCE:
-        said += ", so few or none of these rows are unusual"
+        said += ", so they are hardly more frequent than before"
     return said
 
 
