@@ -566,8 +566,8 @@ class _Copula:
     def draw(self, n_rows: int, rng: np.random.Generator) -> NDArray[Any]:
         """Sample the codes of a null table, of shape (n_layers, n_rows, n_features).
 
-        The missing cells are those of sampled rows. Each column has its values as often
-        as its counts say, in the order of a normal variable.
+        The missing cells are those of sampled rows. The values of each column are
+        sampled by its counts, and are in the order of a normal variable.
         """
         rows = rng.permutation(len(self._axis))[:n_rows]
         n_features = len(self._root)
@@ -581,7 +581,9 @@ class _Copula:
             seen = np.flatnonzero(self._seen[rows, j])
             to = seen[np.argsort(latent[seen, j])]
             ends = np.cumsum(self.counts[j])
-            shares = (np.arange(len(seen)) + 0.5) / max(len(seen), 1)
+            n_cells = int(self._seen[:, j].sum())  # sampled without replacement
+            cells = np.sort(rng.permutation(n_cells)[: len(seen)])
+            shares = (cells + 0.5) / max(n_cells, 1)
             ranks = np.searchsorted(ends[:-1], shares * ends[-1:].sum())
             drawn[:, to, j] = self.values[j][:, ranks]
         return drawn
