@@ -19,7 +19,8 @@ the observed values. It is computed from the Hermite series of the scores.
 *More groups*: bins cut every cloud into pieces that are found again in each half. So a
 larger number is compared with null tables that keep the groups found so far: each
 cluster has a copula of its own, and varies gradually from its lowest to its highest
-values, even where it has none in between.
+values, even where it has none in between. A number that skips two or more must also
+exceed null tables of the clusters of the number below it.
 
 Each of the ten samples gives a number, and the most frequent number is taken. The
 stability in a sample is known from few halves only, so it is shrunk toward the mean of

@@ -269,7 +269,6 @@ def list_exceptions(rows: Any) -> str:
     return f" except in row{'s' * (len(rows) > 1)} {names}, to be checked"
 
 
-@np.errstate(over="ignore", invalid="ignore")  # of huge numbers
 def find_exceptions(frame: Any) -> list[str]:
     """Report rows that break a rule: where a column has a label, another has one, too.
 
